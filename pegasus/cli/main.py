@@ -171,7 +171,7 @@ def sweep(
     ] = None,
 ) -> None:
     """Fly a scenario with many seeds and settings, and write a table of the results."""
-    from pegasus.experiments import is_varied, survival_table
+    from pegasus.experiments import is_varied, means, means_table, survival_table
     from pegasus.experiments import sweep as flown
 
     import_from_beside(scenario)
@@ -201,6 +201,8 @@ def sweep(
     )
     for failure in dict.fromkeys(row["failure"] for row in failed):
         print(f"pegasus: {failure}", file=sys.stderr)
+    if seeds > 1 and (found := means(rows, values)):
+        console().print(means_table(found))
     if any(name.endswith(".survived") for row in rows for name in row):
         console().print(survival_table(rows, [path for path, value in values.items() if is_varied(value)]))
 

@@ -45,6 +45,10 @@ def vehicle(
         float | None, typer.Option(help="Mass of the battery [kg] (default: estimated).")
     ] = None,
     arm_mass: Annotated[float | None, typer.Option(help="Mass of an arm [kg] (default: estimated).")] = None,
+    inertia: Annotated[
+        str | None,
+        typer.Option(help="Measured inertia Jxx,Jyy,Jzz or also Jxy,Jxz,Jyz [kg m^2] (default: estimated)."),
+    ] = None,
     thrust_coefficient: Annotated[
         float | None, typer.Option(help="Static C_T of the propeller (default: estimated).")
     ] = None,
@@ -75,6 +79,7 @@ def vehicle(
         no_load_current=no_load_current,
         battery_mass=battery_mass,
         arm_mass=arm_mass,
+        inertia=None if inertia is None else _numbers("--inertia", inertia),
         thrust_coefficient=thrust_coefficient,
         power_coefficient=power_coefficient,
         usd=usd,
@@ -157,6 +162,16 @@ def _parameters(arguments: list[str]) -> dict[str, Any]:
                 "is not a YAML value", field=option, value=value, remedy="such as 200"
             ) from None
     return parameters
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    """Return numbers that are separated by commas."""
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        raise ConfigError(
+            "must be numbers separated by commas", field=option, value=text, remedy="such as 0.03,0.03,0.05"
+        ) from None
 
 
 def _target(name: str, out: Path, *, force: bool) -> Path:

@@ -77,6 +77,11 @@ class VehicleManager(Collection[Multirotor]):
         """Poses and velocities of all bodies, vehicle by vehicle and copy by copy; the arrays are live."""
         return self._bodies
 
+    @property
+    def faulty(self) -> Sequence[Multirotor]:
+        """Vehicles with faults, acting or not."""
+        return self._faulty
+
     def add(self, vehicle: Multirotor) -> None:
         """Add a vehicle, also while others fly, without disturbing them.
 
@@ -215,7 +220,7 @@ class VehicleManager(Collection[Multirotor]):
         if self._plant.audited:
             contacts = self._engine.contacts()
             if len(contacts.body):
-                self._plant.columns["touched"][...] = self._involved(contacts)
+                self._plant.columns["touched"][...] = self.involved(contacts)
         self._plant.observe(1.0 / self.rate)
 
     def in_contact(self, vehicle: Multirotor) -> BoolArray:
@@ -237,7 +242,16 @@ class VehicleManager(Collection[Multirotor]):
             contacts: Contacts of the engine.
         """
         ends = np.cumsum([len(ids) for ids in self._ids.values()])
-        return dict(zip(self._ids, np.split(self._involved(contacts), ends), strict=False))
+        return dict(zip(self._ids, np.split(self.involved(contacts), ends), strict=False))
+
+    def involved(self, contacts: Contacts) -> BoolArray:
+        """Return which bodies are in contacts, in the order of `bodies`, shape (M,).
+
+        Args:
+            contacts: Contacts of the engine.
+        """
+        bodies = {*contacts.body.tolist(), *contacts.other.tolist()}
+        return np.array([body in bodies for ids in self._ids.values() for body in ids.tolist()], dtype=bool)
 
     def place(self, vehicle: Multirotor, target: BodyState, rows: IntArray) -> None:
         """Set the poses and velocities of copies without an acceleration.
@@ -315,11 +329,6 @@ class VehicleManager(Collection[Multirotor]):
         for vehicle in self:
             vehicle.leave()
         self._vehicles, self._ids = {}, {}
-
-    def _involved(self, contacts: Contacts) -> BoolArray:
-        """Return which bodies are in contacts, shape (M,)."""
-        bodies = {*contacts.body.tolist(), *contacts.other.tolist()}
-        return np.array([body in bodies for ids in self._ids.values() for body in ids.tolist()], dtype=bool)
 
     def _require_own_parts(self, vehicle: Multirotor) -> None:
         """Raise a ConfigError if a vehicle shares a stateful backend or sensor with another."""

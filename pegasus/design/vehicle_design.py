@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.rotor_specs import RotorRing, RotorSpec
+from pegasus.config.scenario import inertia_tensor
 from pegasus.control.allocation import Allocation
 from pegasus.core.rotors import RotorLayout, require_rotors_apart
 from pegasus.design.mass_properties import Part, box, combined, disc, point, rod
@@ -85,6 +86,8 @@ class VehicleDesign:
     layout: LayoutName = LayoutName.X
     measured_arm_mass: float | None = None
     """Measured mass of one arm [kg]; half of a motor when None."""
+    measured_inertia: tuple[float, ...] | None = None
+    """Measured xx, yy, zz, or also xy, xz, yz, about the centre of mass [kg m^2]; of the parts when None."""
     body: MeasuredBody | None = None
     """Properties taken from a model of the vehicle."""
 
@@ -92,6 +95,8 @@ class VehicleDesign:
         require(0.005 <= self.mass <= 500.0, "mass", self.mass, "must be from 0.005 to 500 kg")
         arm = self.measured_arm_mass
         require(arm is None or arm >= 0, "arm_mass", arm, "must not be negative")
+        given = self.measured_inertia
+        require(given is None or len(given) in (3, 6), "inertia", given, "must hold 3 or 6 numbers")
         if self.body is None:
             require(0.03 <= self.size <= 10.0, "size", self.size, "must be from 0.03 to 10 m")
             self._require_layout()
@@ -177,6 +182,8 @@ class VehicleDesign:
     @cached_property
     def inertia(self) -> Array:
         """Inertia about the centre of mass [kg m^2], shape (3, 3)."""
+        if self.measured_inertia is not None:
+            return inertia_tensor(self.measured_inertia)
         if self.body is not None and self.body.inertia is not None:
             return self.body.inertia
         return combined(self.parts).inertia

@@ -36,6 +36,7 @@ class Recipe:
     no_load_current: float | None = None
     battery_mass: float | None = None
     arm_mass: float | None = None
+    inertia: tuple[float, ...] | None = None
     thrust_coefficient: float | None = None
     power_coefficient: float | None = None
     usd: Path | None = None
@@ -64,13 +65,13 @@ def design_vehicle(recipe: Recipe, *, folder: Path) -> MadeVehicle:
     """
     try:
         design, notes, mass_from_model = _design(recipe)
+        usd = None
+        if recipe.usd is not None:
+            usd = Path(os.path.relpath(recipe.usd.resolve(), folder.resolve()))
+        text = vehicle_file(design, usd=usd, mass_from_model=mass_from_model)
+        spec = parse(yaml.safe_load(text), VehicleSpec)
     except ConfigError as error:
         raise _by_option(error) from None
-    usd = None
-    if recipe.usd is not None:
-        usd = Path(os.path.relpath(recipe.usd.resolve(), folder.resolve()))
-    text = vehicle_file(design, usd=usd, mass_from_model=mass_from_model)
-    spec = parse(yaml.safe_load(text), VehicleSpec)
     if recipe.usd is not None:
         spec = spec.model_copy(update={"usd": recipe.usd.resolve()})
     Multirotor(spec)
@@ -115,6 +116,7 @@ def _design(recipe: Recipe) -> tuple[VehicleDesign, tuple[str, ...], bool]:
         motor=motor,
         battery=battery,
         measured_arm_mass=recipe.arm_mass,
+        measured_inertia=recipe.inertia,
     )
     return design, (), False
 
@@ -164,6 +166,7 @@ def _design_of_model(
         motor=motor,
         battery=battery,
         measured_arm_mass=recipe.arm_mass,
+        measured_inertia=recipe.inertia,
         body=body,
     )
     notes = [
@@ -239,6 +242,8 @@ def _mass(design: VehicleDesign, *, from_model: bool) -> str:
     if max(abs(value) for value in products) > 1e-6 * max(entries):
         entries += products
     comment = "# Mass properties of the USD model." if from_model else _parts(design)
+    if design.measured_inertia is not None:
+        comment = "# Inertia: measured."
     return f"""\
 {comment}
 mass: {design.mass:g}

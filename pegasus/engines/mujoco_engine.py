@@ -18,7 +18,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import free_memory
 from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
-from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS
+from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS, ContactRecord
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_motion import BodyMotion
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
@@ -60,6 +60,8 @@ class MujocoEngine:
         self._model: Any = None
         self._data: Any = None
         self._motion: BodyMotion | None = None
+        self._found: ContactRecord | None = None
+        self._contacts = NO_CONTACTS
         self._bodies: dict[int, Any] = {}
         # Bodies that were added together, by their common frame: MuJoCo deletes a frame in one operation,
         # single bodies in quadratic time.
@@ -197,8 +199,22 @@ class MujocoEngine:
         )
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step, or of the initial poses of bodies just added."""
+        """Return the contacts of the last step, or of the initial poses of bodies just added.
+
+        The same object as long as nothing has changed.
+        """
         found = self._running().contacts
+        if found is not self._found:
+            self._found, self._contacts = found, self._named(found)
+        return self._contacts
+
+    def close(self) -> None:
+        """Free all resources; calling it twice is allowed."""
+        self._model = self._data = self._motion = None
+        self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
+
+    def _named(self, found: ContactRecord | None) -> Contacts:
+        """Return contacts with the handles of their bodies."""
         if found is None or not len(found.distance):
             return NO_CONTACTS
         handles = np.concatenate([[-1], self._ids])[found.body]
@@ -215,11 +231,6 @@ class MujocoEngine:
             force=sign * found.force,
             distance=found.distance,
         )
-
-    def close(self) -> None:
-        """Free all resources; calling it twice is allowed."""
-        self._model = self._data = self._motion = None
-        self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
 
     def _arena(self, bodies: int) -> int:
         """Return the memory for contacts and constraints of a number of bodies [bytes]."""

@@ -45,15 +45,24 @@ class BodyMotion:
         self._no_body = np.zeros(self._count, dtype=bool)
         self._asleep = self._no_body
         self._contacts: Found | None = None
+        self._reported: tuple[object, object, object] = (None, None, None)
+        self._report: ContactRecord | None = None
         self._record_overlaps()
 
     @property
     def contacts(self) -> ContactRecord | None:
-        """Contacts of the last step, or of the initial poses; None if there are none."""
-        found = self._contacts
-        if self._rest is not None and self._asleep.any():
-            found = both(found, self._rest.contacts(self._asleep))
-        return None if found is None else ContactRecord(self._model, *found)
+        """Contacts of the last step, or of the initial poses; None if there are none.
+
+        The same object as long as nothing has changed.
+        """
+        found, rest = self._contacts, self._rest
+        last = self._reported
+        if found is not last[0] or rest is not last[1] or self._asleep is not last[2]:
+            self._reported = found, rest, self._asleep
+            if rest is not None and self._asleep.any():
+                found = both(found, rest.contacts(self._asleep))
+            self._report = None if found is None else ContactRecord(self._model, *found)
+        return self._report
 
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
         """Set the wrench of the next steps, and the state at the end of the next one without contacts."""

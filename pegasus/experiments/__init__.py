@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from pegasus.experiments.means import means, means_table
 from pegasus.experiments.survival import Survival, is_varied, survival, survival_table
 from pegasus.experiments.sweep import sweep
 from pegasus.experiments.table import Row
@@ -15,6 +16,8 @@ __all__ = [
     "Run",
     "Survival",
     "is_varied",
+    "means",
+    "means_table",
     "plot_run",
     "survival",
     "survival_table",

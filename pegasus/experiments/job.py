@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,11 @@ from pegasus.base.workers import kept_warnings
 from pegasus.experiments.table import Row
 
 if TYPE_CHECKING:
+    from pegasus.core.simulation import Simulation
     from pegasus.recording import Outcome
+
+Columns = Callable[["Simulation"], Mapping[str, Any]]
+"""Returns results by column of the simulation that has just flown."""
 
 
 class Job(NamedTuple):
@@ -46,11 +51,32 @@ class Done(NamedTuple):
     """Why the flight could not be built."""
 
 
-def do(scenario: str | Path, job: Job) -> Done:
+class _Columns:
+    """Observer that asks for results at the end of a flight."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self.row: Row = {}
+
+    def start(self, simulation: "Simulation") -> None:
+        self._simulation = simulation
+
+    def record(self, simulation: "Simulation") -> None:
+        pass
+
+    def stop(self) -> None:
+        # Arrays and numbers of NumPy become those of the table.
+        self.row = {
+            name: np.asarray(value).tolist() for name, value in self._columns(self._simulation).items()
+        }
+
+
+def do(scenario: str | Path, columns: Columns | None, job: Job) -> Done:
     """Fly in this process, and return the row.
 
     Args:
         scenario: Name of a scenario, or the path of its YAML file.
+        columns: Returns further results.
         job: The flight.
     """
     # Not at the top: the process that shares out the flights does not fly.
@@ -58,9 +84,12 @@ def do(scenario: str | Path, job: Job) -> Done:
 
     row: Row = copy.deepcopy(job.changes)
     flight = None
+    extra = None if columns is None else _Columns(columns)
     with kept_warnings() as warnings:
         try:
             flight = Flight(scenario, job.flown)
+            if extra is not None:
+                flight.simulation.add_observer(extra)
             run = flight.fly(record=False)
         except Exception as error:
             known = isinstance(error, ConfigError)
@@ -88,7 +117,7 @@ def do(scenario: str | Path, job: Job) -> Done:
             row[f"{name}.tracking_max"] = tracking.overall.maximum
         if (energy := summary.energy.get(name)) is not None:
             row[f"{name}.rotor_work"], row[f"{name}.energy_residual"] = energy.rotors, energy.residual
-    return Done(job, row, warnings)
+    return Done(job, row | extra.row if extra is not None else row, warnings)
 
 
 def _survival(name: str, outcome: "Outcome") -> Row:

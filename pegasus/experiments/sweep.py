@@ -18,8 +18,9 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.base.system import processor_count
 from pegasus.base.workers import run_in_processes, run_on_ray
-from pegasus.config import Changes, load_scenario
-from pegasus.experiments.job import Done, Job, do, lost_job
+from pegasus.config import Changes, ScenarioSpec, load_scenario
+from pegasus.experiments.job import Columns, Done, Job, do, lost_job
+from pegasus.experiments.means import means
 from pegasus.experiments.table import Journal, Row, require_format, write_table
 from pegasus.version import __version__
 
@@ -27,6 +28,8 @@ Progress = Callable[[int, int], None]
 """Called with the numbers of finished flights and of all flights."""
 
 _DISTRIBUTION = re.compile(r"(uniform|normal)\(\s*([^,\s]+)\s*,\s*([^,\s]+)\s*\)")
+_MANY = 10
+"""Number of flights from which on their cost matters."""
 _TIMES = ("step_time", "real_time_factor")
 _log = logging.getLogger(__name__)
 
@@ -40,6 +43,7 @@ def sweep(
     ray: str | None = None,
     out: str | Path | None = None,
     resume: bool = False,
+    columns: Columns | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Fly a scenario with all combinations of seeds and settings; return a row of results for each.
@@ -55,8 +59,11 @@ def sweep(
             which each seed draws a number.
         jobs: Number of processes; that of processors when None. One flies in this process.
         ray: Address of a Ray cluster in place of processes; `local` for one on this machine.
-        out: Table to write, `.csv` or `.parquet`; finished rows are kept beside it in a journal, `.jsonl`.
+        out: Table to write, `.csv` or `.parquet`; finished rows are kept beside it in a journal, `.jsonl`,
+            and, of several seeds, their `pegasus.experiments.means` in another table, `NAME_means`.
         resume: Continue the table, whose finished flights are not flown again.
+        columns: A function at the top of a module, which is called with each simulation at the end of its
+            flight and returns further results by column: numbers, text, None, lists or arrays.
         progress: Called as flights end.
 
     Returns:
@@ -81,7 +88,7 @@ def sweep(
             raise ConfigError(
                 "exists already", field="out", value=str(path), remedy="resume it, or give another file"
             )
-    load_scenario(scenario, Changes(plan[0].flown))
+    spec, _ = load_scenario(scenario, Changes(plan[0].flown))
     journal = None if path is None else Journal(_beside(path), _origin(scenario), resume=resume)
     rows = dict(journal.rows) if journal is not None else {}
     left = [job for job in plan if job.key not in rows]
@@ -105,23 +112,33 @@ def sweep(
         if progress is not None:
             progress(len(plan) - len(left), len(plan))
         if ray is not None and left:
-            run_on_ray(partial(do, scenario), left, address=ray, finished=finished)
+            run_on_ray(partial(do, scenario, columns), left, address=ray, finished=finished)
         elif count == 1 or len(left) < 2:
             for job in left:
-                finished(do(scenario, job))
+                finished(do(scenario, columns, job))
         else:
-            run_in_processes(partial(do, scenario), left, count=count, finished=finished, lost=lost_job)
+            run_in_processes(
+                partial(do, scenario, columns), left, count=count, finished=finished, lost=lost_job
+            )
     finally:
         table = [{"run": job.number} | rows[job.key] for job in plan if job.key in rows]
         if journal is not None and path is not None:
             journal.close()
             write_table(path, table)
+            if len({job.changes["seed"] for job in plan}) > 1:
+                write_table(path.with_stem(f"{path.stem}_means"), means(table, settings or {}))
     if (twins := equal_flights(table, settings or {})) > 1:
         _log.warning(
             "%d seeds gave the same flight: nothing random acts on it, since controllers read the true state;"
             " let gusts blow (world.wind.model=gusts and world.wind.mean_velocity), draw a setting, such as"
             " vehicles.0.model.mass=normal(1.5,0.1), or fly by an autopilot",
             twins,
+        )
+    elif len(plan) >= _MANY and _copies_would_do(spec, plan):
+        _log.warning(
+            "the flights differ in their seed only: one flight of as many copies, vehicles.0.count=%d, is"
+            " some ten times cheaper",
+            len(plan),
         )
     return table
 
@@ -139,6 +156,15 @@ def equal_flights(table: Sequence[Row], settings: Mapping[str, Any]) -> int:
         result = {name: value for name, value in row.items() if name not in (*_TIMES, "run", "seed")}
         groups.setdefault(given, []).append(json.dumps(result))
     return max((len(group) for group in groups.values() if len(set(group)) == 1), default=0)
+
+
+def _copies_would_do(spec: ScenarioSpec, plan: Sequence[Job]) -> bool:
+    """Return whether copies of a vehicle in one flight would differ like the flights."""
+    if len(spec.vehicles) != 1 or spec.vehicles[0].count > 1:
+        return False
+    models = {backend["model"] for backend in spec.vehicles[0].backends}
+    same = all(job.changes | {"seed": 0} == plan[0].changes | {"seed": 0} for job in plan)
+    return same and not models & {"px4", "ardupilot", "ros2"}
 
 
 def _plan(seeds: int | Sequence[int], settings: Mapping[str, Any]) -> list[Job]:

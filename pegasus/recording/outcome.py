@@ -7,9 +7,10 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import rotate
-from pegasus.core.engine import BodyState
+from pegasus.core.engine import NO_CONTACTS, BodyState
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
+from pegasus.core.vehicle_manager import VehicleManager
 
 HARDEST_LANDING = 3.0
 """Speed at the first contact from which on it is a crash [m/s]."""
@@ -22,6 +23,7 @@ _LARGEST_LIFT = 0.5
 """Part of the weight that the rotors of a vehicle at rest on something carry at most."""
 _AWAY = 0.2
 """Distance from its last contact at which a vehicle has left the ground, if it touches nothing [m]."""
+_INTERVAL = 0.05  # [s]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class _Tally:
         self.any_touching, self.any_near = False, True
         self.near, self.rested = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
         """Has not been `_AWAY` from its last contact since then; has been at rest in it."""
-        self.impact, self.velocity = np.zeros(count), vehicle.state.velocity.copy()
+        self.impact = np.zeros(count)
         self.vehicle = vehicle
         self.last_position: Array | None = None
         self.contact_position = vehicle.state.position.copy()
@@ -87,22 +89,20 @@ class _Tally:
         self.crash_time, self.fault_time = np.full(count, np.nan), np.full(count, np.nan)
         self.deviation = np.zeros(count)
 
-    def add(self, touching: BoolArray | None, t: float) -> None:
-        """Add a step; `touching` is None if no copy touches anything."""
-        state = self.vehicle.state
-        if touching is not None:
-            self._add_contacts(touching, t)
-        elif self.any_touching:
-            self.touching[...] = self.resting[...] = self.any_touching = False
+    def add(self, touching: BoolArray, t: float, dt: float) -> None:
+        """Look at the contacts of the step that ended at t [s] and was dt [s] long."""
         if self.any_near:
-            away = state.position - self.contact_position
+            away = self.vehicle.state.position - self.contact_position
             left = self.near & ~self.touching & ((away * away).sum(axis=1) > _AWAY**2)
             if left.any():
                 self.touched |= left & self.flown & ~self.rested
                 self.flown |= left
                 self.near &= ~left
                 self.any_near = bool(self.near.any())
-        self.velocity[...] = state.velocity
+        if touching.any():
+            self._add_contacts(touching, t, dt)
+        elif self.any_touching:
+            self.touching, self.resting, self.any_touching = touching, touching, False
 
     def add_fault(self, t: float) -> None:
         """Add a step to the deviation, which begins anew where the first fault begins."""
@@ -134,12 +134,13 @@ class _Tally:
             deviation=self.deviation,
         )
 
-    def _add_contacts(self, touching: BoolArray, t: float) -> None:
+    def _add_contacts(self, touching: BoolArray, t: float, dt: float) -> None:
         vehicle, state = self.vehicle, self.vehicle.state
         begun = touching & ~self.touching & self.flown
         if begun.any():
-            # The velocity before the contact is that of the last step.
-            speed = np.sqrt((self.velocity * self.velocity).sum(axis=1))
+            # The velocity before the contact is that of the start of the step.
+            before = state.velocity - vehicle.columns["acceleration"] * dt
+            speed = np.sqrt((before * before).sum(axis=1))
             self.impact = np.where(begun, np.maximum(self.impact, speed), self.impact)
         up = rotate(state.rotation, np.array([0.0, 0.0, 1.0]))[:, 2]
         self.crashed |= touching & (up <= np.cos(LARGEST_TILT))
@@ -152,16 +153,21 @@ class _Tally:
         self.rested = np.where(touching & ~self.near, False, self.rested) | self.resting
         self.near |= touching
         self.contact_position[touching] = state.position[touching]
-        self.touching, self.any_touching, self.any_near = touching, bool(touching.any()), True
+        self.touching, self.any_touching, self.any_near = touching, True, True
 
 
 class OutcomeAudit:
-    """Observer of contacts, by which flights end."""
+    """Observer of contacts, by which flights end.
+
+    A contact is seen in the step in which it begins or ends; positions, tilts in contacts and vehicles at
+    rest are looked at every `_INTERVAL` as well.
+    """
 
     def __init__(self) -> None:
         self._tallies: dict[str, _Tally] = {}
-        self._flying: list[_Tally] = []
+        self._flying: list[tuple[_Tally, slice]] = []
         self._bodies: BodyState | None = None
+        self._contacts, self._touching = NO_CONTACTS, np.zeros(0, dtype=bool)
 
     def start(self, simulation: Simulation) -> None:
         """Reset the audit.
@@ -170,6 +176,7 @@ class OutcomeAudit:
             simulation: The simulation.
         """
         self._tallies, self._flying, self._bodies = {}, [], None
+        self._interval = max(1, round(_INTERVAL * simulation.rate))
 
     def record(self, simulation: Simulation) -> None:
         """Look at the contacts of this step.
@@ -178,16 +185,31 @@ class OutcomeAudit:
             simulation: The simulation.
         """
         vehicles, contacts = simulation.vehicles, simulation.engine.contacts()
+        look = simulation.step_count % self._interval == 0
         if vehicles.bodies is not self._bodies:
-            self._bodies, known = vehicles.bodies, {tally.vehicle: tally for tally in self._flying}
-            self._flying = [known.get(vehicle) or _Tally(vehicle) for vehicle in vehicles]
-            self._tallies |= {tally.vehicle.name: tally for tally in self._flying}
-        touching = vehicles.touching(contacts) if len(contacts.body) else {}
-        faulty = any(len(tally.vehicle.faults) for tally in self._flying)
-        for tally in self._flying:
-            tally.add(touching.get(tally.vehicle.name), simulation.time)
-            if faulty:
+            self._follow(vehicles)
+            look = True
+        if contacts is not self._contacts:
+            self._contacts, before = contacts, self._touching
+            self._touching = vehicles.involved(contacts)
+            look = look or bool((self._touching != before).any())
+        if look:
+            for tally, rows in self._flying:
+                tally.add(self._touching[rows], simulation.time, simulation.dt)
+        if vehicles.faulty:
+            for tally, _ in self._flying:
                 tally.add_fault(simulation.time)
+
+    def _follow(self, vehicles: VehicleManager) -> None:
+        """Find the bodies of the present vehicles, each with its tally so far."""
+        self._bodies, known = vehicles.bodies, {tally.vehicle: tally for tally, _ in self._flying}
+        self._flying, first = [], 0
+        for vehicle in vehicles:
+            tally = known.get(vehicle) or _Tally(vehicle)
+            self._flying.append((tally, slice(first, first + vehicle.count)))
+            self._tallies[vehicle.name] = tally
+            first += vehicle.count
+        self._contacts, self._touching = NO_CONTACTS, np.zeros(first, dtype=bool)
 
     def stop(self) -> None:
         """End the run; the outcomes remain."""

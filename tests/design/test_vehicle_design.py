@@ -211,6 +211,8 @@ def test_measured_figures_take_precedence():
         ({"cell_count": 0}, "--cells = 0: must be from 1 to 24"),
         ({"battery_mass": 0.0}, "--battery-mass = 0.0: must be above 0 kg"),
         ({"no_load_current": -1.0}, "--no-load-current = -1.0: must be above 0"),
+        ({"inertia": (0.02, 0.02)}, "--inertia = (0.02, 0.02): must hold 3 or 6 numbers"),
+        ({"inertia": (0.01, 0.01, 0.05)}, "violates the triangle inequality"),
         ({"arm_mass": -0.1}, "--arm-mass = -0.1: must not be negative"),
         ({"thrust_coefficient": 3.0}, "--thrust-coefficient = 3.0: must be from 0 to 1"),
     ],
@@ -231,3 +233,12 @@ def test_the_size_of_the_remedy_is_enough():
     with pytest.raises(ConfigError, match=r"below 4\.28 kg"):
         made(mass=4.29)
     made(mass=4.27)
+
+
+def test_a_measured_inertia_takes_the_place_of_the_estimate():
+    """A measured inertia could only be written into the file by hand."""
+    for given in ((0.021, 0.022, 0.04), (0.021, 0.022, 0.04, 0.001, 0.0, -0.002)):
+        text = made(inertia=given).text
+        assert yaml.safe_load(text)["inertia"] == pytest.approx(given)
+        assert "# Inertia: measured." in text
+        assert "sum of each part" not in text

@@ -492,3 +492,18 @@ def test_landings_do_not_depend_on_each_other():
     assert together[-1, :, 2].max() < 0.3
     for k in range(5):
         np.testing.assert_array_equal(landings([k])[:, 0], together[:, k])
+
+
+def test_contacts_of_resting_vehicles_are_computed_once():
+    """Whatever reads the contacts in each step would pay for them again while vehicles stand still."""
+    with Simulation("flat") as simulation:
+        iris = simulation.add(Multirotor("iris", count=2, position=[(0.0, 0.0, 0.09), (2.0, 0.0, 0.09)]))
+        simulation.run(1.0)
+        before = simulation.engine.contacts()
+        simulation.step(3)
+        assert len(before.body) > 0
+        assert simulation.engine.contacts() is before
+        iris.reset([1], position=(2.0, 0.0, 3.0))
+        simulation.step(1)
+        after = simulation.engine.contacts()
+        assert set(after.body.tolist()) < set(before.body.tolist())

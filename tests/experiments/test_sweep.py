@@ -176,6 +176,39 @@ def test_a_crash_is_told(hop):
     assert OutcomeAudit().outcomes() == {}
 
 
+def turned(simulation):
+    """Columns of one's own: rotor speeds at the end."""
+    (iris,) = simulation.vehicles
+    speed = iris.state.rotor_speed
+    return {"rotors": speed.max(), "speeds": speed[0]}
+
+
+def wrong(_):
+    raise ValueError("no such column")
+
+
+def test_columns_means_and_copies(hop, tmp_path, caplog):
+    """Results of one's own, means of several seeds, and the hint to copies would be missing."""
+    settings = GUSTS | {"duration": [2.0, 2.5]}
+    out = tmp_path / "t.csv"
+    rows = sweep(hop, seeds=5, settings=settings, jobs=1, out=out, columns=turned)
+    assert all(len(row["speeds"]) == 4 and row["rotors"] == max(row["speeds"]) for row in rows)
+    assert "copies" not in caplog.text
+    found = {(row["duration"], row["column"]): row for row in table(tmp_path / "t_means.csv")}
+    for duration in (2.0, 2.5):
+        numbers = [row["rotors"] for row in rows if row["duration"] == duration]
+        row = found[str(duration), "rotors"]
+        assert int(row["flights"]) == 5
+        assert float(row["mean"]) == pytest.approx(np.mean(numbers), rel=1e-12)
+        assert float(row["deviation"]) == pytest.approx(np.std(numbers, ddof=1), rel=1e-9)
+    assert not {name for _, name in found} & {"seed", "run", "step_time", "iris.outcome", "speeds"}
+
+    sweep(hop, seeds=10, settings=GUSTS | {"duration": 2.0}, jobs=1)
+    assert "vehicles.0.count=10" in caplog.text
+    (row,) = sweep(hop, settings={"duration": 0.1}, jobs=1, columns=wrong)
+    assert row["failure"] == "ValueError: no such column"
+
+
 def table(path):
     with path.open(newline="") as file:
         return list(csv.DictReader(file))

@@ -86,3 +86,31 @@ def test_a_vehicle_that_lifts_off_twice_has_touched_nothing():
             simulation.run(0.45)
             assert audit.outcomes()["iris"].words() == ["flying"]
             iris.disturb()
+
+
+def test_the_speed_of_an_impact_is_that_before_it():
+    """A crash would be judged by the speed that the contact has left."""
+    simulation, iris, audit = dropped((1.5,))
+    with simulation:
+        while not iris.in_contact.any():
+            before = np.linalg.norm(iris.state.velocity[0])
+            simulation.step()
+        simulation.step()
+        assert before > 4.0
+        assert audit.outcomes()["iris"].impact_speed[0] == pytest.approx(before, rel=1e-12)
+
+
+def test_contacts_are_told_apart_as_vehicles_come_and_go():
+    """Contacts would be those of the vehicle that had the place in the arrays before."""
+    simulation, iris, audit = dropped((0.4,))
+    with simulation:
+        high = simulation.add(Multirotor("iris", name="high", position=(5.0, 0.0, 60.0)))
+        simulation.run(1.5)
+        simulation.remove(iris)
+        simulation.step(2)
+        late = simulation.add(Multirotor("iris", name="late", position=(9.0, 0.0, 2.0)))
+        simulation.run(1.0)
+        outcomes = audit.outcomes()
+        assert [outcomes[name].word() for name in ("iris", "high", "late")] == ["landed", "flying", "crashed"]
+        assert audit.settled(late).all()
+        assert not audit.settled(high).any()
