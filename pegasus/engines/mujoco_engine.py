@@ -18,10 +18,11 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import free_memory
 from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
-from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS, ContactRecord
+from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_motion import BodyMotion
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
+from pegasus.engines.mujoco_rest import ContactRecord
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)

@@ -45,7 +45,7 @@ from pegasus.estimation.strapdown import (
 
 _ANY_HEADING = 1.0
 """Variance of a heading before the first reading of the magnetometer [rad^2]."""
-_START_VELOCITY = 1e-4
+_START_VELOCITY = 1e-8
 """Variance of the velocity of a vehicle that stands or whose start is known [m^2/s^2]."""
 _KNOWN_ATTITUDE = 1e-6
 """Variance of the attitude of a vehicle whose start is known [rad^2]."""
