@@ -23,6 +23,7 @@ from pegasus.estimation.filter_rows import (
     MagnetometerErrors,
 )
 from pegasus.estimation.measurements import (
+    STANDSTILL,
     advance_magnetometer,
     forget_gps,
     gate_of,
@@ -45,8 +46,6 @@ from pegasus.estimation.strapdown import (
 
 _ANY_HEADING = 1.0
 """Variance of a heading before the first reading of the magnetometer [rad^2]."""
-_START_VELOCITY = 1e-8
-"""Variance of the velocity of a vehicle that stands or whose start is known [m^2/s^2]."""
 _KNOWN_ATTITUDE = 1e-6
 """Variance of the attitude of a vehicle whose start is known [rad^2]."""
 
@@ -239,7 +238,7 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
         rows.error[i, k] = 0.0
         forget(i, rows, k, 0.0)
     for k in range(3):
-        rows.covariance[i, (VELOCITY + k) * n + VELOCITY + k] = _START_VELOCITY
+        rows.covariance[i, (VELOCITY + k) * n + VELOCITY + k] = STANDSTILL
         rows.covariance[i, (POSITION + k) * n + POSITION + k] = p.position_variance[k]
         rows.covariance[i, (RATE_BIAS + k) * n + RATE_BIAS + k] = p.rate_bias_variance
         rows.covariance[i, (FORCE_BIAS + k) * n + FORCE_BIAS + k] = p.force_bias_variance

@@ -20,7 +20,7 @@ _ANY_POSITION = 1e6
 """Variance of a horizontal position that is begun anew [m^2]."""
 _DOUBTED = 2.0
 """Innovation of a distance to an anchor, in standard deviations, beyond which its influence grows no more."""
-_STANDSTILL = 1e-4
+STANDSTILL = 1e-8
 """Variance of the velocity of a vehicle that stands [m^2/s^2]."""
 
 
@@ -217,4 +217,4 @@ def use_rest(i: int, rows: FilterRows) -> None:
     none = Vec3(0.0, 0.0, 0.0)
     for axis in range(3):
         h = Gradient(none, unit(axis), none, -1, 0.0, -1, 0.0)
-        observe(i, rows, REST, -rows.v[i][axis], h, _STANDSTILL, 1e300)
+        observe(i, rows, REST, -rows.v[i][axis], h, STANDSTILL, 1e300)
