@@ -31,6 +31,7 @@ class ControlBank(BackendBank):
     def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
         self._driven, self._bodies, self._rate = list(driven), bodies, rate
         self._elapsed, self._fault = np.zeros(1), np.zeros(1, dtype=np.int32)
+        self._batches = [(vehicle, controller) for vehicle, controller, _ in driven if vehicle.count > 1]
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
 
@@ -49,6 +50,8 @@ class ControlBank(BackendBank):
             step: Number of the step.
             t: Simulation time [s].
         """
+        for vehicle, controller in self._batches:
+            controller.split_mission(vehicle.feedback)
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:

@@ -331,10 +331,20 @@ class Controller(Backend):
         estimator = self._estimator
         if estimator is not None and estimator.flown and not self.mission.begun and not estimator.ready.all():
             return
+        self.split_mission(state)
         self.mission.update(t, state)
         if not self.mission.has_points:
             for mission in self.missions:
                 mission.show_modes()
+
+    def split_mission(self, state: VehicleState) -> None:
+        """Give each copy its own mission if they share one, and are to start from different poses.
+
+        Args:
+            state: True state.
+        """
+        if isinstance(self.mission, Mission) and self.mission.differs(state):
+            self.mission = MissionGroup(self.mission.split())
 
     def look_up(self, t: float, state: VehicleState) -> float:
         """Store the state, and update gravity, air density and limits if due; return when they are due again.

@@ -26,6 +26,9 @@ from pegasus.core.state import Plan, Reference, VehicleState
 _FREE_FALL = 0.3
 """Descent during spin-up that shows that a vehicle is in the air [m]."""
 
+_SAME_POSE = 1e-6
+"""Difference of starts below which copies share a flight [m], [rad]; it fades out."""
+
 _ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
 
 
@@ -74,6 +77,21 @@ class Mission:
         self.columns["mode"][...] = IDLE
         self._motion[1:] = self.reference.yaw_rate[...] = 0.0
         self.reference.idle[...], self.reference.segment = True, "idle"
+
+    def differs(self, state: VehicleState) -> bool:
+        """Return whether the vehicles need missions of their own: they are to start from different poses.
+
+        Args:
+            state: True state.
+        """
+        if self._count == 1 or self._plan is not None or not self.has_points:
+            return False
+        from_here = self._relative and not self.begun
+        place = state.position[:, 2:] if from_here else state.position - self.columns["origin"]
+        spread = np.abs(place - place[0]).max()
+        if not np.isnan(self.outline.ahead(np.zeros(1))[0][0, 12]):
+            spread = max(spread, np.abs(_turn(state.heading, state.heading[0])).max())
+        return bool(spread > _SAME_POSE)
 
     def split(self) -> list["Mission"]:
         """Return a mission of each vehicle alone, all as far as this one."""
@@ -210,7 +228,7 @@ class Mission:
             columns["origin"][:, :2] = state.position[:, :2]
 
     def _planned(self, t: float, state: VehicleState, *, grounded: bool) -> sequence:
-        """Return the flight from the first vehicle's position; the offsets of the others fade out."""
+        """Return the flight from the vehicles' pose; those of a controller `differs` have split before."""
         self._plan_begin = t
         self.columns["floor"][...] = -math.inf
         position: list[float] = (state.position[0] - self.columns["origin"][0]).tolist()
@@ -238,7 +256,7 @@ class Mission:
         offset[...] = state.position - (self.columns["origin"] + point[:3])
         turn[...] = 0.0
         if not math.isnan(yaw):
-            turn[...] = np.remainder(state.heading - yaw + math.pi, 2 * math.pi) - math.pi
+            turn[...] = _turn(state.heading, yaw)
         farthest = float(max(np.abs(offset).max(), np.abs(turn).max()))
         self._fade = Profile(farthest, rate=1.0, acceleration=1.0)
 
@@ -270,3 +288,9 @@ class Mission:
 def _leading(same: Array) -> int:
     """Return the number of true values before the first false one."""
     return len(same) if same.all() else int(same.argmin())
+
+
+def _turn(heading: Array, yaw: float) -> Array:
+    """Return the angles from a heading to others, from -pi to pi [rad]."""
+    turn: Array = np.remainder(heading - yaw + math.pi, 2 * math.pi) - math.pi
+    return turn

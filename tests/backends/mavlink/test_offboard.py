@@ -285,6 +285,21 @@ def test_each_its_own(school):
     assert one.pilot.reference.idle.tolist() == [False, True]
 
 
+def test_each_flies_from_its_own_place(school):
+    """Autopilots on a slope would climb from and land at the height of the first one."""
+    one = school([{"takeoff": {"height": 5.0}}, {"land": {}}], count=3)
+    starts = START + np.arange(3)[:, None] * [0.0, 3.0, 0.8]
+    one.state.position[...] = starts
+    one.armed = [True] * 3
+    one.run(1.5)
+    one.run(until=lambda: all(ear.commands(SET_MODE)[-1][2:] == (4.0, 6.0) for ear in one.ears))
+    flight = np.array([position for position, *_ in one.references.values()])
+    for k, path in enumerate(np.moveaxis(flight, 1, 0)):
+        flying = path[np.abs(path).max(axis=1) > 0.0]
+        np.testing.assert_allclose(flying[[0, -1]], [starts[k]] * 2, atol=0.02)
+        assert flying[:, 2].max() == pytest.approx(5.0, abs=1e-6)
+
+
 def test_ardupilot_takes_off_first(school):
     """ArduPilot, which ignores set-points on the ground, would wait there until it disarms."""
     one = school(dialect=ARDUPILOT_DIALECT)
