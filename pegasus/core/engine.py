@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.registry import Registry
@@ -91,6 +92,8 @@ class Contacts:
     """Force on `body` in the world [N], shape (K, 3)."""
     distance: Array
     """Gap between the surfaces, negative when they overlap [m], shape (K,)."""
+    surface: npt.NDArray[np.str_]
+    """Path of the scene's collider that `body` touches, empty where `other` is a body, shape (K,)."""
 
 
 NO_CONTACTS = Contacts(
@@ -100,6 +103,7 @@ NO_CONTACTS = Contacts(
     np.zeros((0, 3)),
     np.zeros((0, 3)),
     np.zeros(0),
+    np.zeros(0, dtype=np.str_),
 )
 """No contact."""
 

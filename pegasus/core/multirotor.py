@@ -19,6 +19,7 @@ from pegasus.config.scenario import VehicleSpec
 from pegasus.core.actuation import Actuation
 from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
+from pegasus.core.contact import Contact
 from pegasus.core.driven import require_driven_rotors
 from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
@@ -327,6 +328,11 @@ class Multirotor:
     def in_contact(self) -> BoolArray:
         """Whether each copy touched something during the last step, shape (N,)."""
         return self.manager.in_contact(self)
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Contact points of all copies in the last step: with what, where, and how hard."""
+        return self.manager.contacts(self)
 
     @property
     def manager(self) -> "VehicleManager":

@@ -12,6 +12,7 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
+from pegasus.core.contact import Contact, contacts_of
 from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
@@ -234,6 +235,15 @@ class VehicleManager(Collection[Multirotor]):
             return np.zeros(vehicle.count, dtype=bool)
         touching: BoolArray = np.isin(self._ids[vehicle.name], (contacts.body, contacts.other))
         return touching
+
+    def contacts(self, vehicle: Multirotor) -> list[Contact]:
+        """Return the contacts of the copies of a vehicle in the last step.
+
+        Args:
+            vehicle: The vehicle.
+        """
+        contacts = self._engine.contacts()
+        return contacts_of(vehicle.name, self._ids, contacts) if len(contacts.body) else []
 
     def touching(self, contacts: Contacts) -> dict[str, BoolArray]:
         """Return by name which copies of each vehicle are in contacts, shape (N,) each.

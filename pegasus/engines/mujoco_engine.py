@@ -71,6 +71,8 @@ class MujocoEngine:
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
         self._geoms = MujocoGeoms(self._spec)
+        # Path of each geom of the world, and an empty text for geoms of bodies.
+        self._paths = np.zeros(1, dtype=np.str_)
         # Model and data of the original meshes for ray casts; contacts use approximations.
         self._surfaces: tuple[Any, Any] | None = None
 
@@ -92,6 +94,7 @@ class MujocoEngine:
         if (surfaces := self._geoms.add_world(scene.colliders)) is not None:
             self._surfaces = surfaces, mujoco.MjData(surfaces)
             mujoco.mj_kinematics(*self._surfaces)
+        self._paths = np.array([*self._geoms.world_paths, ""], dtype=np.str_)
         if len(spec.worldbody.geoms) > _MANY_GEOMS:
             option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         self._compile()
@@ -231,6 +234,7 @@ class MujocoEngine:
             normal=sign * found.normal,
             force=sign * found.force,
             distance=found.distance,
+            surface=self._paths[np.minimum(found.geom.min(axis=1), len(self._paths) - 1)],
         )
 
     def _arena(self, bodies: int) -> int:

@@ -69,6 +69,8 @@ class MujocoGeoms:
 
     def __init__(self, spec: Any) -> None:
         self._spec = spec
+        self.world_paths: list[str] = []
+        """Path of the collider of each geom of the world, which are the first geoms of the model."""
         self._surfaces: Any = None
         self._cache = DecompositionCache()
         # Hashes by array identity. The arrays are kept too, so that no new array can get the same identity.
@@ -92,8 +94,7 @@ class MujocoGeoms:
         surfaces = []
         for collider in colliders:
             if _collides_by_itself(collider):
-                # The scene's surface has priority: it alone sets friction and restitution of a contact.
-                self._add(self._spec.worldbody, collider, priority=1, meets=_WORLD)
+                self._add_to_world(collider, meets=_WORLD)
             else:
                 surfaces.append(collider)
         if not surfaces:
@@ -174,17 +175,14 @@ class MujocoGeoms:
 
     def _add_surface(self, collider: Collider, *, limit: int) -> None:
         """Add a non-convex mesh: convex parts or a height field for contacts, the mesh itself for rays."""
-        world = self._spec.worldbody
         if collider.approximation == "convexDecomposition":
             parts: ConvexParts | None = self._solid(collider)
         elif (found := self._field(collider, limit)) is not None:
             field, name = found
             rotation = matrix_from_quaternion(collider.orientation)
             lowest = np.array([0.0, 0.0, float(field.heights.min())])
-            self._add(
-                world,
+            self._add_to_world(
                 collider,
-                priority=1,
                 group=UNSEEN,
                 field=name,
                 meets=_FIELD,
@@ -198,7 +196,7 @@ class MujocoGeoms:
             parts = self._surface(collider, limit)
         if parts is not None:
             for mesh in self._part_meshes(collider, parts):
-                self._add(world, collider, priority=1, mesh=mesh, group=UNSEEN, meets=_WORLD)
+                self._add_to_world(collider, mesh=mesh, group=UNSEEN, meets=_WORLD)
         x, y, z, w = (float(c) for c in collider.orientation)
         self._surfaces.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
@@ -346,6 +344,12 @@ class MujocoGeoms:
             digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).digest()
             self._hashes[id(array)] = array, digest
         return self._hashes[id(array)][1]
+
+    def _add_to_world(self, collider: Collider, **options: Any) -> None:
+        """Add one geom of the world."""
+        # The scene's surface has priority: it alone sets friction and restitution of a contact.
+        self._add(self._spec.worldbody, collider, priority=1, **options)
+        self.world_paths.append(collider.path)
 
     def _add(
         self,

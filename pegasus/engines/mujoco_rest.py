@@ -74,7 +74,9 @@ class ContactRecord:
     ) -> None:
         kept = (force[:, 0] > 0.0) | (distance <= 0.0)
         axes = frame[kept].reshape(-1, 3, 3)
-        self.body = model.geom_bodyid[geom[kept]]
+        self.geom = geom[kept]
+        """The two geoms of each contact, shape (K, 2)."""
+        self.body = model.geom_bodyid[self.geom]
         """The two bodies of each contact, 0 for the world, shape (K, 2)."""
         self.position = position[kept]
         """Contact points in the world [m], shape (K, 3)."""

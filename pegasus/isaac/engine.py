@@ -16,7 +16,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
 from pegasus.isaac.body_view import BodyTable, BodyView
@@ -316,8 +316,8 @@ class IsaacEngine:
     def contacts(self) -> Contacts:
         """Return the contacts of the last step; none before the first step."""
         if not self._started or self._steps == 0:
-            return contact_report({}, self.rate)
-        return contact_report(self._bodies.handles, self.rate)
+            return NO_CONTACTS
+        return contact_report(self._bodies.handles, self.rate, self.path_in_world)
 
     def close(self) -> None:
         """Free the resources and keep the stage with its vehicles; a second call has no effect."""

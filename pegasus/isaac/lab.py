@@ -16,7 +16,7 @@ from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.config.scenario import WorldSpec
 from pegasus.core.assembly import engine_of
 from pegasus.core.backend import Backend
-from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.scene.scene import Scene
@@ -156,14 +156,7 @@ class LabEngine(Engine):
 
     def contacts(self) -> Contacts:
         """Return no contacts: Isaac Lab's contact sensors report them."""
-        return Contacts(
-            body=np.zeros(0, dtype=np.int64),
-            other=np.zeros(0, dtype=np.int64),
-            position=np.zeros((0, 3)),
-            normal=np.zeros((0, 3)),
-            force=np.zeros((0, 3)),
-            distance=np.zeros(0),
-        )
+        return NO_CONTACTS
 
     def close(self) -> None:
         """Free the engine for rays; the bodies remain."""

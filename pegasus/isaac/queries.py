@@ -1,7 +1,7 @@
 """Scene queries of PhysX: rays and contacts."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,14 +85,16 @@ def nearest_hits(
     )
 
 
-def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
+def contact_report(handles: Mapping[str, int], rate: float, path_in_world: Callable[[str], str]) -> Contacts:
     """Return the contacts of bodies in the last step.
 
     Args:
         handles: Handles of bodies by path.
         rate: Steps per second [Hz]; PhysX reports impulses.
+        path_in_world: Gives the path in the file of the world for a path on the stage.
     """
     pairs: list[tuple[int, int, Any, float]] = []
+    surfaces: list[str] = []
     if handles:
         import omni.physx
         from pxr import PhysicsSchemaTools
@@ -105,6 +107,11 @@ def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
             if first < 0 and second < 0:
                 continue
             body, other, sign = (first, second, 1.0) if first >= 0 else (second, first, -1.0)
+            surface = ""
+            if other < 0:
+                collider = header.collider1 if first >= 0 else header.collider0
+                surface = path_in_world(str(PhysicsSchemaTools.intToSdfPath(collider)))
+            surfaces += [surface] * header.num_contact_data
             for index in range(header.num_contact_data):
                 pairs.append((body, other, report[1][header.contact_data_offset + index], sign))
     vectors = np.array(
@@ -121,4 +128,5 @@ def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
         normal=signs * vectors[:, 1],
         force=signs * vectors[:, 2] * rate,
         distance=np.array([float(pair[2].separation) for pair in pairs]),
+        surface=np.array(surfaces, dtype=np.str_),
     )

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import ImageQueue
+from pegasus.core.contact import Contact
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import recorded_rate
 from pegasus.core.schedule import Schedule
@@ -69,13 +70,35 @@ class ActingFaults:
     """Number of faults by copy, shape (N,)."""
 
 
+@dataclass(eq=False)
+class ContactForces:
+    """Contacts of the step that has ended."""
+
+    others: str
+    """What the copies touch, separated by semicolons: prims of the world, and `<vehicle>/<copy>`."""
+    contact_count: IntArray
+    """Number of contact points of each copy, shape (N,)."""
+    force: Array
+    """Mean force of all contacts on each copy over the step, world frame [N], shape (N, 3)."""
+
+    @classmethod
+    def of(cls, contacts: Sequence[Contact], count: int) -> "ContactForces":
+        """Return the sums of contacts of `count` copies."""
+        others = {c.other if c.other_copy < 0 else f"{c.other}/{c.other_copy}" for c in contacts}
+        found = cls("; ".join(sorted(others)), np.zeros(count, dtype=np.int64), np.zeros((count, 3)))
+        for contact in contacts:
+            found.contact_count[contact.copy] += 1
+            found.force[contact.copy] += contact.force
+        return found
+
+
 class McapRecorder:
     """Observer that writes a run to an MCAP file, stamped with simulation time: equal runs give equal bytes.
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
-    `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/faults`, `/sensors/<sensor>` and `/tf`
-    (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are `/world`,
-    `/log` and, of each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
+    `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/contacts`, `/faults`, `/sensors/<sensor>`
+    and `/tf` (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are
+    `/world`, `/log` and, of each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
@@ -167,6 +190,7 @@ class _Track:
         self.command = RotorCommand(vehicle.rotor_command)
         self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
         self.signals: dict[str, ItemMessages] = {}
+        self.touching = False
         self.faults, self.fault_events = ActingFaults("", np.zeros(vehicle.count)), 0
         self.shown: list[Messages] = []
         self.path: PathMessages | None = None
@@ -302,6 +326,17 @@ class _OpenLog:
             if "estimate" not in signals:
                 signals["estimate"] = self._opened(track, "estimate", estimate)
             signals["estimate"].add(stamp, estimate)
+        self._add_contacts(track, stamp)
+
+    def _add_contacts(self, track: _Track, stamp: int) -> None:
+        """Add the contacts of a vehicle that touches something, and once their end."""
+        contacts = track.vehicle.contacts
+        if contacts or track.touching:
+            forces = ContactForces.of(contacts, track.vehicle.count)
+            if "contacts" not in track.signals:
+                track.signals["contacts"] = self._opened(track, "contacts", forces)
+            track.signals["contacts"].add(stamp, forces)
+        track.touching = bool(contacts)
 
     def _add_faults(self, track: _Track, stamp: int) -> None:
         """Add the beginnings and ends of faults since the last step, and the faults that act now."""

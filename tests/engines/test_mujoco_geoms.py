@@ -285,6 +285,22 @@ def test_a_body_of_parts_leaves_its_opening_free():
         assert bool(len(engine.contacts().body)) == touches
 
 
+def test_contacts_name_the_mesh_of_their_part():
+    """A box behind a mesh of several parts would have the name of the mesh, or a part that of the box."""
+    before = replace(flat_box(), path="/before", position=np.array([-30.0, 0.0, 0.0]))
+    parts = replace(mesh(*mesh_shapes.arch(), "convexDecomposition"), path="/arch")
+    behind = replace(flat_box(), path="/behind", position=np.array([30.0, 0.0, 0.0]))
+    engine, ids = engine_with(before, parts, behind)
+    assert engine._model.nbody == 2
+    assert engine._model.body_geomnum[0] > 4
+    top = mesh_shapes.arch()[0][:, 2].max()
+    places = {"/before": (-30, 0, 0.04), "/arch": (0, 0, top), "/behind": (30, 0, 0.04)}
+    for path, (x, y, z) in places.items():
+        put(engine, ids, (x, y, z + 0.999 * RADIUS))
+        engine.step(1e-5)
+        assert set(engine.contacts().surface) == {path}
+
+
 def instances(scales):
     vertices, faces = mesh_shapes.arch()
     faces = faces.astype(np.int32)

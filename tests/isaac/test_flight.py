@@ -90,3 +90,42 @@ def copied(backend):
     """Return an unbound backend with the same parameters."""
     values = {f.name: getattr(backend, f.name) for f in dataclasses.fields(backend) if f.init}
     return type(backend)(**values)
+
+
+def test_contacts_of_a_landed_vehicle_are_those_of_mujoco(isaac):
+    """A contact would name a path of the stage, not of the world's file, or have another force."""
+    isaac(exact=True)
+    found = {}
+    for engine in ("isaac", "mujoco"):
+        with Simulation("courtyard", engine=engine, rate=250) as simulation:
+            vehicle = simulation.add(
+                Multirotor("iris", count=2, position=[(5, 5, 0.3), (0.0, 26.8, 5.6)], sensors={})
+            )
+            simulation.step(500)
+            found[engine] = vehicle.contacts
+            weight = -vehicle.mass * simulation.environment.gravity_vector(vehicle.position)
+            for copy in range(2):
+                total = sum(contact.force for contact in vehicle.contacts if contact.copy == copy)
+                np.testing.assert_allclose(total, weight[copy], atol=1e-3)
+    named = [{(c.copy, c.other, c.other_copy) for c in contacts} for contacts in found.values()]
+    assert named[0] == named[1] == {(0, "/World/Ground/Collision", -1), (1, "/World/Roofs/North", -1)}
+
+
+def test_contacts_of_colliding_vehicles_are_opposite_in_isaac_sim(isaac):
+    """Only one of two vehicles would have the contact, whatever the order of PhysX's pair."""
+    isaac(exact=True)
+    with Simulation("flat", engine="isaac", rate=250) as simulation:
+        one, two = (
+            simulation.add(Multirotor("iris", name=name, position=(0, 0, height), sensors={}))
+            for name, height in (("one", 50.0), ("two", 50.6))
+        )
+        simulation.step()
+        two.place(one.position[0] + [0.0, 0.0, 0.6], velocity=(0, 0, -4.0))
+        for _ in range(200):
+            simulation.step()
+            if two.contacts:
+                break
+        assert {(c.other, c.other_copy) for c in one.contacts} == {("two", 0)}
+        assert {(c.other, c.other_copy) for c in two.contacts} == {("one", 0)}
+        np.testing.assert_array_equal([c.force for c in one.contacts], [-c.force for c in two.contacts])
+        assert np.linalg.norm(sum(c.force for c in one.contacts)) > 10.0

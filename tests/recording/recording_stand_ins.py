@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
 from pegasus.core.backend import Failure
+from pegasus.core.contact import Contact
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Reference, VehicleState
@@ -49,6 +50,7 @@ class Vehicle:
         self.rotor_command = np.zeros((count, rotor_count))
         self.reference: Reference | None = None
         self.estimate = None
+        self.contacts: list[Contact] = []
         self.faults = SimpleNamespace(events=[], acting=[])
         self.new_readings: Mapping[str, Reading] = {}
         self.layout = SimpleNamespace(position=np.ones((rotor_count, 3)))

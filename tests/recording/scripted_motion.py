@@ -66,7 +66,8 @@ class Script(MujocoEngine):
         """Return a contact with the ground for each copy that has one."""
         ids = self._ids[self._body.in_contact[: len(self._ids)]]
         none = np.zeros((len(ids), 3))
-        return Contacts(ids, np.full(len(ids), -1), none, none, none, none[:, 0])
+        ground = np.full(len(ids), "/World/ground")
+        return Contacts(ids, np.full(len(ids), -1), none, none, none, none[:, 0], ground)
 
     def start(self, simulation: Simulation) -> None:
         """Start."""

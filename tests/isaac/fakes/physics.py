@@ -63,18 +63,25 @@ class Physics:
         names = {body.handle: path for path, body in self.bodies.items()}
         found = self.engine.contacts()
         rows = zip(
-            found.body, found.other, found.position, found.normal, found.force, found.distance, strict=True
+            found.body,
+            found.other,
+            found.surface.tolist(),
+            found.position,
+            found.normal,
+            found.force,
+            found.distance,
+            strict=True,
         )
         return [
             (
                 names[int(body)],
-                names.get(int(other), "/World/ground"),
+                names.get(int(other), surface),
                 p / self.unit,
                 n,
                 f / self.unit,
                 d / self.unit,
             )
-            for body, other, p, n, f, d in rows
+            for body, other, surface, p, n, f, d in rows
             if has_schema(self.stage.GetPrimAtPath(names[int(body)]), "PhysxContactReportAPI")
         ]
 
