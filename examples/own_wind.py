@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pegasus import Multirotor, Simulation, start_host
@@ -32,13 +33,13 @@ class BoundaryLayer(Wind):
 WINDS.register("boundary_layer", BoundaryLayer)  # YAML: wind: {model: boundary_layer, speed: 6}
 
 
-def main() -> float:
+def main(model: str | Path = "iris") -> float:
     """Hover at 10 m; return the tilt against the wind [rad]."""
     with Simulation("flat") as sim:
         sim.environment.wind = BoundaryLayer(speed=6.0)
         pilot = GeometricController(trajectories.hold(height=10.0))
         drag = LinearDrag(coefficients=(0.3, 0.3, 0.3))
-        iris = sim.add(Multirotor("iris", position=(0, 0, 10), drag=drag, backends=[pilot]))
+        iris = sim.add(Multirotor(model, position=(0, 0, 10), drag=drag, backends=[pilot]))
         sim.run(duration=15.0)
         tilt = math.acos(iris.state.rotation[0, 2, 2])
         print(f"tilt in a wind of 6 m/s: {math.degrees(tilt):.2f} degrees")

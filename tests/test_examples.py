@@ -17,6 +17,7 @@ from pegasus.environment import WINDS, Wind
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import Accelerometer, Gyroscope
 from tests.example_rig import EXAMPLES, load_example
+from tests.flyers import PLAIN_IRIS
 
 NO_PX4, NO_ARDUPILOT = (
     pytest.mark.skipif(name not in os.environ, reason=f"needs {program}: set {name} to a built one")
@@ -148,7 +149,7 @@ def test_batch_of_256(example):
     stiffness, error, restarts = example("batch_of_256").main()
     assert len(stiffness) == 256
     assert len(set(error)) == 256
-    assert restarts.sum() >= 20
+    assert restarts.sum() >= 10
     assert stiffness[restarts > 0].max() < 3.0
     # The error by drag is inversely proportional to the stiffness.
     assert np.median(error[stiffness > 8.0]) < 0.6 * np.median(error[stiffness < 3.0]) < 0.2
@@ -206,13 +207,13 @@ def test_own_drag(example):
     """The parachute would not brake to a sink rate of m g / strength."""
     time_constant = 1.5 / 4.0
     settled = 1.5 * 9.8064 / 4.0 * (1.0 - math.exp(-5.0 / time_constant))
-    assert example("own_drag").main() == pytest.approx(settled, rel=2e-3)
+    assert example("own_drag").main(PLAIN_IRIS) == pytest.approx(settled, rel=2e-3)
 
 
 def test_own_wind(example):
     """The wind would not tilt a hovering vehicle by atan(drag / weight), or would not follow its profile."""
     module = example("own_wind")
-    assert module.main() == pytest.approx(math.atan(0.3 * 6.0 / (1.5 * 9.8064)), rel=0.01)
+    assert module.main(PLAIN_IRIS) == pytest.approx(math.atan(0.3 * 6.0 / (1.5 * 9.8064)), rel=0.01)
     wind = build(Wind, WINDS, {"model": "boundary_layer", "speed": 6.0}, field="wind")
     expected = 6.0 * math.log(1.0 / 0.03) / math.log(10.0 / 0.03)
     assert wind.velocity(np.array([[0.0, 0.0, 1.0]]), 0.0)[0, 0] == pytest.approx(expected)
