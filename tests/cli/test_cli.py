@@ -303,7 +303,9 @@ def test_process_warns(tmp_path):
     write(tmp_path, s__yaml=flying({"position": [0, 0, 5]}, world="w.usda"), w__usda=TEXTURED)
     ended = command(tmp_path, "run", "s.yaml", "--no-record", "--duration", "0.1")
     assert ended.returncode == 0
-    assert ended.stderr == "pegasus: WARNING: /World/second: ignored: the physics scene is /World/first\n"
+    scene, light = ended.stderr.splitlines()
+    assert scene == "pegasus: WARNING: /World/second: ignored: the physics scene is /World/first"
+    assert "w.usda: no light: lit by a sun and a sky; " in light
 
 
 @pytest.mark.parametrize(

@@ -209,8 +209,9 @@ def test_a_camera_and_a_lidar_within_a_wall(dataset, tmp_path):
     file = seen_by(tmp_path, world="wall.usda", sensors=lidar)
     code, said = dataset(file, "--writer", "kitti", frames=4)
     assert code == 0
-    world, camera, lidar = sorted(line for line in said.splitlines() if "WARNING" in line)
+    world, light, camera, lidar = sorted(line for line in said.splitlines() if "WARNING" in line)
     assert world.endswith("wall.usda: no collider: vehicles fall through everything")
+    assert "wall.usda: no light: lit by a sun and a sky; " in light
     for warning, eye in (
         (camera, "camera 'front' of 'observer': its lens"),
         (lidar, "lidar 'top' of 'observer': it"),

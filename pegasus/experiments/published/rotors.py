@@ -12,6 +12,7 @@ from pegasus.core.plant import Plant
 from pegasus.core.simulation import Simulation
 from pegasus.experiments.published.comparison import Entry, Panel, PublishedComparison
 from pegasus.sensors import IMU, ImuReading
+from pegasus.sensors.imu import Accelerometer, Gyroscope
 
 _MASS, _GRAVITY, _RADIUS, _DENSITY = 1.53, 9.81, 0.1, 1.225
 _THRUST_CONSTANT, _MOMENT_CONSTANT = 8.54858e-6, 0.016
@@ -154,10 +155,15 @@ def _exponentials() -> list[tuple[str, Array, Array]]:
 
 
 def _noise() -> tuple[float, float]:
-    """Return the noise densities of the default IMU, from the differences of successive readings at rest."""
+    """Return the noise densities of readings at rest, from their differences, of an IMU with RotorS' densities."""
+    gyroscope, accelerometer = (
+        Gyroscope(noise_density=_GYROSCOPE),
+        Accelerometer(noise_density=_ACCELEROMETER),
+    )
+    imu = IMU(rate_hz=_RATE, gyroscope=gyroscope, accelerometer=accelerometer)
     rates, forces = [], []
     with Simulation("flat", rate=_RATE, seed=1) as sim:
-        drone = sim.add(Multirotor("iris", count=_COPIES, sensors={"imu": IMU(rate_hz=_RATE)}))
+        drone = sim.add(Multirotor("iris", count=_COPIES, sensors={"imu": imu}))
         sim.run(2.0)
         for _ in range(round(_SECONDS * _RATE)):
             sim.step()
