@@ -155,7 +155,7 @@ def _exponentials() -> list[tuple[str, Array, Array]]:
 
 
 def _noise() -> tuple[float, float]:
-    """Return the noise densities of readings at rest, from their differences, of an IMU with RotorS' densities."""
+    """Return the noise densities of an IMU with those of RotorS, from the differences of readings at rest."""
     gyroscope, accelerometer = (
         Gyroscope(noise_density=_GYROSCOPE),
         Accelerometer(noise_density=_ACCELEROMETER),
