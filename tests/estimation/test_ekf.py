@@ -110,10 +110,10 @@ def test_reset_copies_start_anew_and_the_others_fly_on(flight):
 def test_gps_loss_is_visible(flight):
     """A vehicle without GPS would drift unnoticed, or the filter would not recover when it returns."""
     simulation, vehicle = flight(backends=[GeometricController(trajectories.hold(height=8.0))], seed=6)
-    vehicle.inject(GpsLoss("gps", start=12.0, end=32.0))
+    vehicle.inject(GpsLoss("gps", start=12.0, end=72.0))
     simulation.run(12.0)
     before = vehicle.estimate
-    simulation.run(20.0)
+    simulation.run(60.0)
     lost = vehicle.estimate
     assert np.all(lost.position_sigma[0, :2] > 3.0 * before.position_sigma[0, :2])
     drift = np.abs(lost.position_error - before.position_error)[0, :2]

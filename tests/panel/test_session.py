@@ -14,6 +14,7 @@ from pegasus.config.files import load_world
 from pegasus.core.simulation import Playback
 from pegasus.panel import Session
 from pegasus.recording.reader import read_log
+from tests.flyers import PLAIN_IRIS
 from tests.waits import LIMIT, wait_until
 
 
@@ -340,7 +341,7 @@ def test_wrong_step_count(session, count):
 
 def test_wind(session):
     """A new wind would not blow, would be lost at a reset, or would not act on rotors and drag."""
-    session.add(Multirotor("iris", position=(0, 0, 50)))
+    session.add(Multirotor(PLAIN_IRIS, position=(0, 0, 50)))
     session.step(250)
     assert abs(session.snapshot.vehicles[0].velocity[0, 0]) < 1e-6
     session.set_wind({"model": "constant", "mean_velocity": (8.0, 0.0, 0.0)})

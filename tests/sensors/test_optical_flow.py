@@ -17,6 +17,7 @@ from pegasus.base.frames import rotate_inverse
 from pegasus.recording.schemas import item_fields
 from pegasus.sensors import SENSORS, OpticalFlow, Sensor
 from pegasus.sensors.optical_flow import flow_quality, range_quality, translational_flow
+from tests.flyers import PLAIN_IRIS
 
 QUIET = {"flow_noise_density": 0.0, "rate_noise_density": 0.0, "distance_noise_sigma": 0.0}
 DT = 0.05
@@ -248,7 +249,7 @@ def test_a_real_flight_can_be_told_from_its_readings() -> None:
     sensors = {"flow": OpticalFlow(**QUIET)}
     path, distance = np.zeros((2, 2)), np.full(2, np.inf)
     with Simulation("flat", seed=1) as sim:
-        iris = sim.add(Multirotor("iris", count=2, spacing=10.0, position=(0, 0, 12), sensors=sensors))
+        iris = sim.add(Multirotor(PLAIN_IRIS, count=2, spacing=10.0, position=(0, 0, 12), sensors=sensors))
         start = iris.state.position.copy()
         iris.place(start, velocity=[(2.0, 0.0, 0.0), (0.0, -1.0, 0.0)])
         for _ in range(200):
