@@ -112,7 +112,7 @@ def test_a_straight_leg_is_the_septic_from_rest_to_rest():
 )
 def test_paths_that_turn_back_again_and_again(points):
     """If this fails, leaving out every other point of a long path leaves a path of no length."""
-    path = trajectories.waypoints(points)
+    path = trajectories.waypoints(points, ground=-5.0)
     speed, acceleration = np.linalg.norm(path._spline.on_grid(51)[:, :, 1:3], axis=-1).max(axis=(0, 1))
     assert speed <= 2.0
     assert acceleration <= 2.0
