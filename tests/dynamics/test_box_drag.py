@@ -8,6 +8,7 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.dynamics import BoxDrag, IdealMotor
 from pegasus.environment import UniformGravity
 from pegasus.environment.atmosphere import Air, Atmosphere
+from tests.flyers import PLAIN_IRIS
 
 RHO = 1.2
 SIZE = np.array([0.4, 0.3, 0.1])
@@ -93,7 +94,9 @@ def _flight(rate, duration, *, drag, velocity, spin):
     """Return position, velocity and body rate after a throw without gravity."""
     with Simulation("flat", rate=rate) as sim:
         sim.environment.gravity, sim.environment.atmosphere = UniformGravity(0.0), Uniform()
-        body = sim.add(Multirotor("iris", motor=IdealMotor(), drag=drag, sensors={}, position=(0, 0, 500.0)))
+        body = sim.add(
+            Multirotor(PLAIN_IRIS, motor=IdealMotor(), drag=drag, sensors={}, position=(0, 0, 500.0))
+        )
         sim.play()
         body.place((0, 0, 500.0), velocity=velocity, angular_velocity=spin)
         sim.run(duration)
