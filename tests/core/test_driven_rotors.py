@@ -27,6 +27,7 @@ from pegasus.dynamics import (
 )
 from pegasus.dynamics.plant_rows import MotionRows
 from pegasus.environment.wind import ConstantWind
+from tests.flyers import PLAIN_IRIS
 
 WIND = np.array([3.0, -2.0, 1.0])
 CURVE = PolynomialThrust(
@@ -354,7 +355,7 @@ def scattered():
     lag = FirstOrderMotor(time_constant_up=0.02, time_constant_down=0.04, max_speed=900.0)
     reversible = dataclasses.replace(CLOSED, min_speed=-500.0, max_current=30.0, no_load_current=0.3)
     vehicles = [
-        Multirotor("iris", motor=lag, count=2, sensors={}, name="lag"),
+        Multirotor(PLAIN_IRIS, motor=lag, count=2, sensors={}, name="lag"),
         Multirotor(SPEC, motor=reversible, thrust_curve=CURVE, count=2, name="closed"),
         Multirotor("typhoon_h", motor=MOTOR, thrust_curve=CURVE, battery=battery, count=2, name="open"),
     ]
