@@ -11,8 +11,7 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.simulation import Simulation
 from pegasus.experiments.published.comparison import Entry, Panel, PublishedComparison
-from pegasus.sensors import IMU, ImuReading
-from pegasus.sensors.imu import Accelerometer, Gyroscope
+from pegasus.sensors import IMU, Accelerometer, Gyroscope, ImuReading
 
 _MASS, _GRAVITY, _RADIUS, _DENSITY = 1.53, 9.81, 0.1, 1.225
 _THRUST_CONSTANT, _MOMENT_CONSTANT = 8.54858e-6, 0.016
