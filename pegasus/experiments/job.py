@@ -115,6 +115,8 @@ def do(scenario: str | Path, columns: Columns | None, job: Job) -> Done:
         if (tracking := summary.tracking.get(name)) is not None:
             row[f"{name}.tracking_rms"] = tracking.overall.rms
             row[f"{name}.tracking_max"] = tracking.overall.maximum
+            row[f"{name}.attitude_rms"] = tracking.attitude_rms
+            row[f"{name}.attitude_max"] = tracking.attitude_maximum
         if (energy := summary.energy.get(name)) is not None:
             row[f"{name}.rotor_work"], row[f"{name}.energy_residual"] = energy.rotors, energy.residual
     return Done(job, row | extra.row if extra is not None else row, warnings)

@@ -70,10 +70,11 @@ def sweep(
         Rows with `seed`, the settings, `simulated_time` [s], `step_time` (wall time of the steps [s]),
         `real_time_factor`, `failure` (text or None), and for each vehicle `NAME.outcome` (one of
         `pegasus.recording.OUTCOMES`), `NAME.x`, `.y` and `.z` (last position [m], of a single copy),
-        `NAME.impact_speed` [m/s], `NAME.tracking_rms` and `.tracking_max` [m], `NAME.rotor_work` and
-        `.energy_residual` [J]. With faults in the scenario also `NAME.survived` (share of the copies),
-        `NAME.fault_time` and `.crash_time` (first of each [s], None without), `NAME.time_to_crash` [s] and
-        `NAME.largest_deviation` (from the reference since the first fault [m]).
+        `NAME.impact_speed` [m/s], `NAME.tracking_rms` and `.tracking_max` [m], `NAME.attitude_rms` and
+        `.attitude_max` [rad], `NAME.rotor_work` and `.energy_residual` [J]. With faults in the scenario
+        also `NAME.survived` (share of the copies), `NAME.fault_time` and `.crash_time` (first of each [s],
+        None without), `NAME.time_to_crash` [s] and `NAME.largest_deviation` (from the reference since the
+        first fault [m]).
 
     Raises:
         ConfigError: If the first flight cannot be built, or the table cannot be written.

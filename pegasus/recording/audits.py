@@ -2,10 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from operator import is_
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant_energy import ENTRIES
 from pegasus.core.simulation import Simulation
@@ -14,6 +18,8 @@ from pegasus.recording.rows import Rows, packed
 
 _BLOCK_ROWS = 512
 """Number of rows of a block, for all copies together."""
+_NO_DIRECTION = 1e-6
+"""Length below which a vector has no direction."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,11 @@ class VehicleTracking:
     """Over all segments."""
     segments: dict[str, TrackingError]
     """By flight segment, in the order of their first steps."""
+    attitude_rms: float
+    """Root mean square of the angle to the attitude of the reference, which is that of its heading with the
+    thrust along its acceleration less gravity; drag is neglected [rad]."""
+    attitude_maximum: float
+    """Maximum of that angle [rad]."""
 
 
 @dataclass
@@ -44,10 +55,14 @@ class _Tally:
     samples: int = 0
     squares: float = 0.0
     largest: float = 0.0
+    angle_squares: float = 0.0
+    largest_angle: float = 0.0
 
-    def add(self, squares: Array, flying: BoolArray) -> None:
+    def add(self, squares: Array, angles: Array, flying: BoolArray) -> None:
         self.steps += int(flying.any(axis=1).sum())
-        squares = squares[flying]
+        squares, angles = squares[flying], angles[flying]
+        self.angle_squares += float((angles * angles).sum())
+        self.largest_angle = float(np.maximum(self.largest_angle, angles.max()))
         self.samples += len(squares)
         self.squares += float(squares.sum())
         self.largest = float(np.maximum(self.largest, squares.max()))
@@ -57,6 +72,8 @@ class _Tally:
         self.samples += other.samples
         self.squares += other.squares
         self.largest = float(np.maximum(self.largest, other.largest))
+        self.angle_squares += other.angle_squares
+        self.largest_angle = float(np.maximum(self.largest_angle, other.largest_angle))
 
     def error(self, rate: float) -> TrackingError:
         return TrackingError(
@@ -70,16 +87,21 @@ class _Stretch:
     def __init__(self, vehicle: Multirotor, reference: Reference) -> None:
         self.vehicle, self.segment = vehicle, reference.segment
         self.limit = max(1, _BLOCK_ROWS // vehicle.count)
-        self.position, self.idle = reference.position, reference.idle
-        self.rows = Rows(
-            {"position": vehicle.state.position, "wanted": reference.position, "idle": reference.idle}
-        )
+        self.reference = _arrays(reference)
+        names = ("position", "orientation", "wanted", "acceleration", "yaw", "idle")
+        self.rows = Rows(dict(zip(names, self.arrays(), strict=True)))
+
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the arrays of a row."""
+        return self.vehicle.state.position, self.vehicle.state.orientation, *self.reference
 
     def fits(self, reference: Reference) -> bool:
-        """Return whether a reference has other arrays than the last one, but of the same types and shapes."""
-        pairs = ((reference.position, self.position), (reference.idle, self.idle))
-        self.position, self.idle = reference.position, reference.idle
-        return all(now.dtype == last.dtype and now.shape == last.shape for now, last in pairs)
+        """Take the arrays of a reference. Return whether they have the types and shapes of the last ones."""
+        last, now = self.reference, _arrays(reference)
+        if all(map(is_, last, now)):
+            return True
+        self.reference = now
+        return all(a.dtype == b.dtype and a.shape == b.shape for a, b in zip(last, now, strict=True))
 
 
 class TrackingAudit:
@@ -111,21 +133,17 @@ class TrackingAudit:
             reference = vehicle.reference
             if reference is None:
                 continue
-            position, idle = reference.position, reference.idle
             stretch = self._stretches.get(vehicle.name)
             if (
                 stretch is None
                 or stretch.vehicle is not vehicle
                 or stretch.segment != reference.segment
-                or (
-                    (position is not stretch.position or idle is not stretch.idle)
-                    and not stretch.fits(reference)
-                )
+                or not stretch.fits(reference)
             ):
                 self._evaluate(vehicle.name)
                 stretch = self._stretches[vehicle.name] = _Stretch(vehicle, reference)
             rows = stretch.rows.rows
-            rows.append(packed((vehicle.state.position, position, idle)))
+            rows.append(packed(stretch.arrays()))
             if len(rows) >= stretch.limit:
                 self._evaluate(vehicle.name)
 
@@ -146,7 +164,8 @@ class TrackingAudit:
             for tally in segments.values():
                 overall.merge(tally)
             errors = {segment: tally.error(self._rate) for segment, tally in segments.items()}
-            result[name] = VehicleTracking(overall.error(self._rate), errors)
+            rms = math.sqrt(overall.angle_squares / overall.samples)
+            result[name] = VehicleTracking(overall.error(self._rate), errors, rms, overall.largest_angle)
         return result
 
     def _evaluate(self, name: str) -> None:
@@ -159,8 +178,34 @@ class TrackingAudit:
         if flying.any():
             error = block["position"] - block["wanted"]
             segments = self._tallies.setdefault(name, {})
-            segments.setdefault(stretch.segment, _Tally()).add((error * error).sum(axis=-1), flying)
+            gravity = stretch.vehicle.columns["gravity"]
+            angles = _attitude_errors(block["orientation"], block["acceleration"], block["yaw"], gravity)
+            segments.setdefault(stretch.segment, _Tally()).add((error * error).sum(axis=-1), angles, flying)
         stretch.rows.rows.clear()
+
+
+def _arrays(reference: Reference) -> tuple[npt.NDArray[Any], ...]:
+    return reference.position, reference.acceleration, reference.yaw, reference.idle
+
+
+def _attitude_errors(orientation: Array, acceleration: Array, yaw: Array, gravity: Array) -> Array:
+    """Return the angles between attitudes and those of references [rad], shape (T, N).
+
+    Where the reference leaves an axis open (free fall, thrust along the heading), it is the vehicle's own.
+    """
+    actual = matrix_from_quaternion(orientation.reshape(-1, 4)).reshape((*yaw.shape, 3, 3))
+    z = _unit(acceleration - gravity, actual[..., 2])
+    heading = np.stack([np.cos(yaw), np.sin(yaw), np.zeros_like(yaw)], axis=-1)
+    y = _unit(np.cross(z, heading), _unit(np.cross(z, actual[..., 0]), actual[..., 1]))
+    wanted = np.stack([np.cross(y, z), y, z], axis=-1)
+    angles: Array = np.arccos(np.clip(((wanted * actual).sum(axis=(-2, -1)) - 1.0) / 2.0, -1.0, 1.0))
+    return angles
+
+
+def _unit(vectors: Array, otherwise: Array) -> Array:
+    """Return unit vectors along vectors, and others in place of those that have no direction."""
+    length = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
+    return np.where(length > _NO_DIRECTION, vectors / np.maximum(length, _NO_DIRECTION), otherwise)
 
 
 @dataclass(frozen=True)

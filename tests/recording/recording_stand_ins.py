@@ -49,6 +49,7 @@ class Vehicle:
         self.state = VehicleState.at_rest(count, rotor_count)
         self.rotor_command = np.zeros((count, rotor_count))
         self.reference: Reference | None = None
+        self.columns = {"gravity": np.tile([0.0, 0.0, -9.80665], (count, 1))}
         self.estimate = None
         self.contacts: list[Contact] = []
         self.faults = SimpleNamespace(events=[], acting=[])

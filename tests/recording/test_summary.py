@@ -28,7 +28,7 @@ from pegasus.recording import (
 def example() -> Summary:
     """Return a summary with distinct figures."""
     segments = {"square": TrackingError(12.5, 0.123, 0.456), "": TrackingError(1.0, 0.2, 0.3)}
-    tracking = VehicleTracking(TrackingError(13.5, 0.13, 0.456), segments)
+    tracking = VehicleTracking(TrackingError(13.5, 0.13, 0.456), segments, 0.02, 0.05)
     balance = EnergyBalance(
         gained=1.25, rotors=9.5, drag=-2.25, others=0.0, contacts=6.0, residual=-3e-9, gross=60.0
     )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from recording_stand_ins import Simulation, Vehicle, fly
+from scipy.spatial.transform import Rotation
 
 from pegasus.core.state import Reference
 from pegasus.recording import TrackingAudit, TrackingError
@@ -138,3 +139,30 @@ def test_references_of_other_types_are_followed() -> None:
     audit = TrackingAudit()
     fly([audit], Vehicle(), move, steps=9, rate=1.0)
     assert audit.errors()["iris"].overall == TrackingError(10.0, 5.0, 5.0)
+
+
+def test_attitude_errors_are_angles_to_the_attitude_of_the_reference() -> None:
+    """A tilt or a heading that the reference does not ask for would not be counted."""
+    right = (9.80665 * np.tan(0.3), 0.0, 0.0)
+    # Rotation of the vehicle, acceleration of the reference, and the angle between them. The last two leave
+    # the heading or everything open: thrust along the heading, and free fall.
+    steps = [
+        ("y", 0.3, (0.0, 0.0, 0.0), 0.3),
+        ("z", 0.4, (0.0, 0.0, 0.0), 0.4),
+        ("y", 0.3, right, 0.0),
+        ("y", 0.3, (0.0, 0.0, -20.0), np.pi),
+        ("y", 1.5, (5.0, 0.0, -9.80665), np.pi / 2 - 1.5),
+        ("x", 1.0, (0.0, 0.0, -9.80665), 0.0),
+    ]
+
+    def move(vehicle: Vehicle, t: float) -> None:
+        follow(vehicle, "hover", [(0.0, 0.0, 0.0)])
+        assert vehicle.reference is not None
+        axis, angle, vehicle.reference.acceleration[:], _ = steps[int(t)]
+        vehicle.state.orientation[:] = Rotation.from_euler(axis, angle).as_quat()
+
+    audit = TrackingAudit()
+    fly([audit], Vehicle(), move, steps=len(steps) - 1, rate=1.0)
+    found, wanted = audit.errors()["iris"], np.array([step[3] for step in steps])
+    assert found.attitude_rms == pytest.approx(np.sqrt((wanted**2).mean()), abs=1e-6)
+    assert found.attitude_maximum == pytest.approx(wanted.max(), abs=1e-6)
