@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from pegasus.backends.ros2.commands import Commands
+from pegasus.backends.ros2.contact_topics import contact_contents, touched
 from pegasus.backends.ros2.contents import Variances, state_contents
 from pegasus.backends.ros2.demand import Demand
 from pegasus.backends.ros2.estimates import estimate_contents
@@ -15,6 +16,7 @@ from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
 from pegasus.backends.ros2.pilot import Pilot
 from pegasus.backends.ros2.publications import Publications
+from pegasus.backends.ros2.texts import Texts
 from pegasus.backends.ros2.topics import Topics, topic_options
 from pegasus.backends.ros2.transport import Transport, TransportChoice, open_transport
 from pegasus.base.arrays import Array
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
 _NODE = "pegasus"
+_TEXT_INTERVAL = 5
+"""Number of steps between two looks at texts, received or to be published."""
 _EXACT = (1e-9,) * 6
 """Practically exact; filters cannot invert zeros."""
 
@@ -120,7 +124,10 @@ class ROS2(Backend):
         self._clock.publish(t)
         assert self._publications is not None
         self._publications.send(t, state, readings)
-        self._faults.read(t)
+        self._steps += 1
+        if self._steps % _TEXT_INTERVAL == 0:
+            self._faults.update()
+            self._touched.tell(touched(self._vehicle))
 
     def command(self, t: float) -> Array | None:
         """Read received commands, and return the rotor speeds [rad/s], shape (N, R)."""
@@ -138,6 +145,7 @@ class ROS2(Backend):
         if publications is not None:
             publications.finish()
             self._faults.finish()
+            self._touched.finish()
 
     def stop(self) -> None:
         """Leave the graph."""
@@ -183,12 +191,18 @@ class ROS2(Backend):
     def _fill(self) -> None:
         """Make what is published and received in a run."""
         vehicle, topics = self._vehicle, self._topics
-        state = state_contents(vehicle, self.frames, self.variances) + estimate_contents(vehicle)
+        state = [
+            *state_contents(vehicle, self.frames, self.variances),
+            *estimate_contents(vehicle),
+            *contact_contents(vehicle),
+        ]
         self._publications = Publications(vehicle, topics, self._names, state)
         self._commands = (
             Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
         )
         self._faults = FaultTopics(topics, vehicle)
+        self._touched = Texts(topics, "contacts/others")
+        self._steps = 0
 
     def _begin(self) -> None:
         if not self.control:

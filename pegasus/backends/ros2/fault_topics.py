@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from pegasus.backends.ros2.graph import LATCHED, RELIABLE
-from pegasus.backends.ros2.messages import CdrError, decode, encode, message
+from pegasus.backends.ros2.graph import RELIABLE
+from pegasus.backends.ros2.messages import CdrError, decode
+from pegasus.backends.ros2.texts import STRING, Texts
 from pegasus.backends.ros2.topics import Topics
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
-
-_STRING = "std_msgs/msg/String"
-_INTERVAL = 5
-"""Number of steps between two looks for messages."""
 
 
 class FaultTopics:
@@ -38,43 +35,33 @@ class FaultTopics:
 
     def __init__(self, topics: Topics, vehicle: "Multirotor") -> None:
         self._vehicle = vehicle
-        self._inject = topics.subscriptions("faults/inject", _STRING, RELIABLE) or []
-        self._heal = topics.subscriptions("faults/heal", _STRING, RELIABLE) or []
-        opened = topics.publishers("faults/acting", _STRING, LATCHED)
-        self._publishers = [] if opened is None else opened[0]
-        self._told = [""] * vehicle.count
-        self._steps = 0
+        self._inject = topics.subscriptions("faults/inject", STRING, RELIABLE) or []
+        self._heal = topics.subscriptions("faults/heal", STRING, RELIABLE) or []
+        self._acting = Texts(topics, "faults/acting")
 
-    def read(self, t: float) -> None:
+    def update(self) -> None:
         """Inject and heal as received, and publish the names of faults if they have changed.
 
         An invalid message is logged and changes nothing.
-
-        Args:
-            t: Simulation time [s].
         """
-        self._steps += 1
-        if self._steps % _INTERVAL:
-            return
         for take, subscriptions in ((self._take, self._inject), (self._end, self._heal)):
             for copy, subscription in enumerate(subscriptions):
                 for data in subscription.take():
                     try:
-                        take(copy, str(decode(_STRING, data).data))
+                        take(copy, str(decode(STRING, data).data))
                     except (ConfigError, CdrError) as error:
                         _log.warning("invalid fault for copy %d of %s: %s", copy, self._vehicle.name, error)
-        for copy, publisher in enumerate(self._publishers):
-            acting = self._vehicle.faults.acting
-            names = "; ".join(injection.label for injection in acting if injection.active[copy])
-            if names != self._told[copy]:
-                self._told[copy] = names
-                publisher.publish(encode(message(_STRING, data=names)))
+        acting = self._vehicle.faults.acting
+        self._acting.tell(
+            [
+                "; ".join(injection.label for injection in acting if injection.active[copy])
+                for copy in range(self._vehicle.count)
+            ]
+        )
 
     def finish(self) -> None:
         """End the run: no fault acts any more."""
-        for publisher, told in zip(self._publishers, self._told, strict=False):
-            if told:
-                publisher.publish(encode(message(_STRING)))
+        self._acting.finish()
 
     def _take(self, copy: int, text: str) -> None:
         try:

@@ -168,6 +168,20 @@ class AccelStamped(IdlStruct, typename="geometry_msgs.msg.dds_.AccelStamped_"):
 
 @dataclass
 @final
+class Wrench(IdlStruct, typename="geometry_msgs.msg.dds_.Wrench_"):
+    force: Vector3
+    torque: Vector3
+
+
+@dataclass
+@final
+class WrenchStamped(IdlStruct, typename="geometry_msgs.msg.dds_.WrenchStamped_"):
+    header: Header
+    wrench: Wrench
+
+
+@dataclass
+@final
 class Transform(IdlStruct, typename="geometry_msgs.msg.dds_.Transform_"):
     translation: Vector3
     rotation: Quaternion

@@ -335,6 +335,30 @@ def test_a_reset_keeps_nodes_and_topics(peer, nothing_stays):  # noqa: ARG001
     ignore(peer, [*topics, "/again/faults/acting"])
 
 
+def test_contacts_of_landed_copies_are_their_weight(peer, nothing_stays):  # noqa: ARG001
+    """A node would take a landed vehicle for a flying one, or its legs for those of another copy."""
+    topics = {f"/feet{k}/contacts/force": "WrenchStamped" for k in range(2)}
+    others = [f"/feet{k}/contacts/others" for k in range(2)]
+    with Simulation("flat") as sim:
+        backend = ROS2("feet", control=False, transport=TRANSPORT)
+        places = [(0.0, 0.0, 20.0), (5.0, 0.0, 0.3)]
+        iris = sim.add(Multirotor("iris", count=2, position=places, sensors={}, backends=[backend]))
+        for topic in others:
+            peer.ask("listen", topic=topic, kind="String", qos="latched")
+        sim.run(1.5)
+        listen(peer, topics)
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        falling, landed = (message["wrench"] for message in seen(sim, peer, topics).values())
+        assert xyz(falling["force"]) == xyz(falling["torque"]) == [0.0, 0.0, 0.0]
+        weight = iris.mass * float(np.linalg.norm(sim.environment.gravity_vector(iris.state.position[1:])))
+        np.testing.assert_allclose(xyz(landed["force"]), [0.0, 0.0, weight], atol=1e-4 * weight)
+        np.testing.assert_allclose(xyz(landed["torque"]), 0.0, atol=1e-4 * weight)
+        surfaces = {contact.other for contact in iris.contacts}
+        assert [peer.messages(topic, 1)[-1]["data"] for topic in others[1:]] == ["; ".join(surfaces)]
+        assert peer.ask("take", topic=others[0]) == []
+    ignore(peer, [*topics, *others])
+
+
 def test_a_stuck_listener_holds_nobody_up(domain):
     """A suspended subscriber would block the simulation, or get no messages after it resumes."""
     peer = DDSPeer(domain)
