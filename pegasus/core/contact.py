@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from pegasus.base.arrays import Array
 from pegasus.core.engine import BodyIds, Contacts
 
@@ -27,23 +25,25 @@ class Contact:
     """Mean force on the copy over the step, world frame [N], shape (3,)."""
 
 
-def contacts_of(name: str, ids: Mapping[str, BodyIds], contacts: Contacts) -> list[Contact]:
-    """Return the contacts of a vehicle, copy by copy.
+def contacts_by_vehicle(ids: Mapping[str, BodyIds], contacts: Contacts) -> dict[str, list[Contact]]:
+    """Return the contacts of each vehicle by name, copy by copy.
 
     Args:
-        name: Name of the vehicle.
         ids: Handles of the bodies of each vehicle by name, one for each copy.
         contacts: Contacts of the engine.
     """
-    sides = (contacts.body, contacts.other, 1.0), (contacts.other, contacts.body, -1.0)
-    rows = [np.flatnonzero(np.isin(near, ids[name])).tolist() for near, _, _ in sides]
-    if not any(rows):
-        return []
-    owners = {body: (owner, k) for owner, bodies in ids.items() for k, body in enumerate(bodies.tolist())}
-    found = []
-    for (near, far, sign), touching in zip(sides, rows, strict=True):
-        for row in touching:
-            other = owners.get(int(far[row]), (str(contacts.surface[row]), -1))
-            vectors = contacts.position[row], sign * contacts.normal[row], sign * contacts.force[row]
-            found.append(Contact(owners[int(near[row])][1], *other, *vectors))
-    return sorted(found, key=lambda contact: contact.copy)
+    found: dict[str, list[Contact]] = {name: [] for name in ids}
+    if not len(contacts.body):
+        return found
+    owners = {body: (name, k) for name, bodies in ids.items() for k, body in enumerate(bodies.tolist())}
+    pairs = zip(contacts.body.tolist(), contacts.other.tolist(), contacts.surface, strict=True)
+    vectors = zip(contacts.position, contacts.normal, contacts.force, strict=True)
+    for (body, other, surface), (position, normal, force) in zip(pairs, vectors, strict=True):
+        name, copy = owner = owners[body]
+        name_2, copy_2 = other_owner = owners.get(other, (str(surface), -1))
+        found[name].append(Contact(copy, *other_owner, position, normal, force))
+        if copy_2 >= 0:
+            found[name_2].append(Contact(copy_2, *owner, position, -normal, -force))
+    for own in found.values():
+        own.sort(key=lambda contact: contact.copy)
+    return found

@@ -12,7 +12,7 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
-from pegasus.core.contact import Contact, contacts_of
+from pegasus.core.contact import Contact, contacts_by_vehicle
 from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
@@ -53,6 +53,8 @@ class VehicleManager(Collection[Multirotor]):
         self._engine, self._environment = engine, environment
         self._vehicles: dict[str, Multirotor] = {}
         self._ids: dict[str, BodyIds] = {}
+        self._found: Contacts | None = None
+        self._contacts: dict[str, list[Contact]] = {}
         self._plant = Plant()
         self._sensors, self._backends = SensorBank(rate), Backends(rate)
         self._rearrange()
@@ -243,7 +245,9 @@ class VehicleManager(Collection[Multirotor]):
             vehicle: The vehicle.
         """
         contacts = self._engine.contacts()
-        return contacts_of(vehicle.name, self._ids, contacts) if len(contacts.body) else []
+        if contacts is not self._found:
+            self._found, self._contacts = contacts, contacts_by_vehicle(self._ids, contacts)
+        return list(self._contacts[vehicle.name])
 
     def touching(self, contacts: Contacts) -> dict[str, BoolArray]:
         """Return by name which copies of each vehicle are in contacts, shape (N,) each.
@@ -374,6 +378,7 @@ class VehicleManager(Collection[Multirotor]):
 
     def _rearrange(self) -> None:
         """Assign to every vehicle its rows in the arrays of all bodies."""
+        self._found = None
         self._plant.arrange(list(self))
         columns = self._plant.columns
         self._bodies = BodyState(*(columns[field.name] for field in fields(BodyState)))

@@ -18,6 +18,8 @@ from pegasus.backends.ros2.names import full_topic
 from pegasus.base.errors import ConfigError
 
 _RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_QUERY_INTERVAL = 25
+"""Calls between two looks whether a topic has writers: to take from one without costs as much each time."""
 _SERVICE_PARAMETER = "start_type_description_service"
 
 
@@ -169,7 +171,8 @@ class RclpySubscription:
     """
 
     def __init__(self, node: Any, kind: str, name: str, qos: QoS) -> None:
-        self._node, self._depth = node, qos.depth
+        self._node, self._name, self._depth = node, name, qos.depth
+        self._calls, self._writers = 0, 0
         self._inner = node.create_subscription(
             _ros_class(kind),
             name,
@@ -180,11 +183,20 @@ class RclpySubscription:
         )
 
     def take(self) -> list[bytes]:
-        """Return the messages received since the last call, oldest first."""
+        """Return the messages received since the last call, oldest first.
+
+        Those of a new writer, or of one that has left, may come some calls later.
+        """
         inner = self._inner
         taken: list[bytes] = []
         if inner is None:
             return taken
+        if self._calls % _QUERY_INTERVAL == 0:
+            self._writers = self._node.count_publishers(self._name)
+        elif not self._writers:
+            self._calls += 1
+            return taken
+        self._calls += 1
         handle = inner.handle
         with handle:
             while len(taken) < self._depth and (found := handle.take_message(inner.msg_type, True)):

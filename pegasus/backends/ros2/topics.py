@@ -128,7 +128,7 @@ class SharedClock:
         self._wanted = options
 
     def publish(self, t: float) -> None:
-        """Publish the simulation time if it is due and new.
+        """Publish the simulation time if it is due and new, and someone subscribes to it.
 
         Args:
             t: Simulation time [s].
@@ -139,7 +139,8 @@ class SharedClock:
         if stamp < self._last:
             self._schedule = self._new_schedule()
         self._last = stamp
-        if self._schedule is None or self._schedule.due(round(t * self._physics_rate)):
+        due = self._schedule is None or self._schedule.due(round(t * self._physics_rate))
+        if due and self._publisher.matched:
             self._publisher.publish(self._template.pack(*divmod(stamp, 1_000_000_000)))
 
     def _open(self, options: TopicOptions, physics_rate: float) -> None:

@@ -142,9 +142,11 @@ class ReaderHandle(Handle):
     def __init__(self, msg_type, depth):
         super().__init__()
         self.msg_type, self.queue = msg_type, collections.deque(maxlen=depth)
+        self.asked = 0
 
     def take_message(self, pymsg_type, raw):
         assert self.users, "the handle is to be entered first"
+        self.asked += 1
         assert pymsg_type is self.msg_type
         assert raw is True, "the messages would be decoded by rclpy"
         if not self.queue:
@@ -299,6 +301,9 @@ class Node:
         subscription.handle.destroy_when_not_in_use()
         self.context.graph.remove(subscription)
         return True
+
+    def count_publishers(self, topic_name):
+        return sum(writer.topic == topic_name for writer in self.context.graph.of(Publisher))
 
     def destroy_node(self):
         self.context.graph.remove(self)

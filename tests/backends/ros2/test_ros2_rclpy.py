@@ -73,6 +73,25 @@ def test_only_the_newest_are_kept(transport, graph):
     assert not item.handle.queue
 
 
+def test_topics_without_writers_are_rarely_asked(transport, graph):
+    """Each step would ask topics that nobody writes, or lose what a writer said before it left."""
+    node = transport.node("pegasus", "drone0")
+    reader = node.subscription(String, "text", RELIABLE)
+    (item,) = graph.of(rclpy_stand_in.Subscription)
+    assert [reader.take() for _ in range(100)] == [[]] * 100
+    assert item.handle.asked <= 4
+    publisher = node.publisher(String, "text", RELIABLE)
+    publisher.publish(encode(String("once")))
+    publisher.close()
+    assert [data for _ in range(25) for data in reader.take()] == [encode(String("once"))]
+    publisher = node.publisher(String, "text", RELIABLE)
+    for _ in range(25):
+        reader.take()
+    for k in range(5):
+        publisher.publish(encode(String(str(k))))
+        assert reader.take() == [encode(String(str(k)))]
+
+
 def test_entities_are_used_by_the_thread_that_destroys_them(transport, graph):
     """A waiting thread would die when one of its entities is destroyed, and commands be lost."""
     threads = threading.active_count()
