@@ -12,7 +12,7 @@ J + lambda_i as in axial flight; they are tabulated over J and mu once, so that 
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,16 +103,17 @@ def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Ar
         middle = 0.5 * (low + high)
         square = 2.0 / math.pi * np.interp(middle, flows, thrust)
         hover = np.sqrt(np.maximum(square, 1e-12))
-        axial = np.array([axial_inflow(j, h) for j, h in zip(ratio[~climbs], hover[~climbs], strict=True)])
         induced = square / np.maximum(np.sqrt(across**2 + middle**2), 1e-12)
+        axial = axial_inflow(ratio[~climbs], hover[~climbs])
         induced[~climbs] = axial * level_inflow(across[~climbs], hover[~climbs]) / hover[~climbs]
         more = ratio + induced > middle
         low, high = np.where(more, middle, low), np.where(more, high, middle)
     return middle
 
 
+@lru_cache(maxsize=64)
 def over_ratios(made: Coefficients, download: float) -> Array:
-    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 21, 2).
+    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 21, 2), read-only.
 
     Args:
         made: Coefficients in axial flight.
@@ -134,6 +135,7 @@ def over_ratios(made: Coefficients, download: float) -> Array:
     tables[:, 0, 1] = np.interp(along, ratios, made.power)
     for place, flow in zip(tables.reshape(-1, 2), found.ravel().tolist(), strict=True):
         place[0] = after_download(float(place[0]), flow, download)
+    tables.flags.writeable = False
     return tables
 
 
@@ -241,7 +243,7 @@ class RotorThrust(PropellerThrust):
         )
         return "momentum"
 
-    @cached_property
+    @property
     def _table(self) -> Array:
         return over_ratios(self._coefficients, self.download)
 

@@ -11,8 +11,10 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
+from pegasus.base.arrays import Array
 from pegasus.base.elementary import squared
-from pegasus.base.step_math import Real, maximum, sqrt
 
 _STALL = 1.3
 """Bound of the thrust coefficient in descent by that at rest: the blades of small propellers stall. It is an
@@ -24,19 +26,19 @@ _BRAKE = 1.0
 _STEP = 0.02
 
 
-def axial_inflow(ratio: Real, hover: Real) -> Real:
-    """Return the induced advance ratio of a rotor with thrust upward in climb or descent.
+def axial_inflow(ratio: Array, hover: Array) -> Array:
+    """Return the induced advance ratios of rotors with thrust upward in climb or descent.
 
     Args:
-        ratio: Advance ratio, positive in a climb.
-        hover: Ideal induced advance ratio in hover, above 0.
+        ratio: Advance ratios, positive in a climb, shape (K,).
+        hover: Ideal induced advance ratios in hover, above 0, shape (K,).
     """
     x = ratio / hover
-    if x >= 0.0:
-        return sqrt(0.25 * ratio * ratio + hover * hover) - 0.5 * ratio
-    if x > -2.0:
-        return hover * (1.0 + x * (-1.125 + x * (-1.372 + x * (-1.718 + x * -0.655))))
-    return hover * (-0.5 * x - sqrt(maximum(0.25 * x * x - 1.0, 0.0)))
+    climb = np.sqrt(0.25 * ratio * ratio + hover * hover) - 0.5 * ratio
+    ring = hover * (1.0 + x * (-1.125 + x * (-1.372 + x * (-1.718 + x * -0.655))))
+    brake = hover * (-0.5 * x - np.sqrt(np.maximum(0.25 * x * x - 1.0, 0.0)))
+    inflow: Array = np.where(x >= 0.0, climb, np.where(x > -2.0, ring, brake))
+    return inflow
 
 
 def disc_inflow(ratio: float, thrust: float) -> float:
@@ -47,7 +49,8 @@ def disc_inflow(ratio: float, thrust: float) -> float:
         thrust: Thrust coefficient; below 0 for a windmill in a climb, then at least -pi J^2 / 8.
     """
     if thrust > 0:
-        return ratio + axial_inflow(ratio, math.sqrt(2.0 * thrust / math.pi))
+        hover = math.sqrt(2.0 * thrust / math.pi)
+        return ratio + float(axial_inflow(np.array(ratio), np.array(hover)))
     return 0.5 * ratio + math.sqrt(max(0.25 * ratio * ratio + 2.0 * thrust / math.pi, 0.0))
 
 
