@@ -90,11 +90,11 @@ def solve(
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
     early = np.append(colliding, False)[bodies].any(axis=1) if colliding.any() else None
-    step = _Step(model, data, dt, free, bodies, passing, early, colliding)
-    if not step.closing():
+    step = _Step(model, data, dt, free, bodies, passing, colliding)
+    closing = step.closing()
+    if not closing.any():
         return None
-    every = np.ones(data.nisland + 1, dtype=bool)
-    resting, force = step.solve(step.allowed, every)
+    resting, force = step.solve(step.allowed, closing)
     acting = force[:, 0] > 0.0
     touching = np.zeros(model.nbody, dtype=bool)
     touching[bodies[acting]] = True
@@ -102,7 +102,7 @@ def solve(
     motion = step.second_order(resting, acting, bodies, at_start)
     separation, work = np.zeros(motion.shape), np.zeros(len(motion))
     # What an island needs is done for it alone: it must not depend on what the others do.
-    deep = step.islands(step.gap < -_SLOP)
+    deep = closing & step.islands(step.gap < -_SLOP)
     if deep.any():
         corrected, push = step.solve(step.corrected(), deep, resting, force)
         if early is not None:
@@ -148,11 +148,9 @@ class _Step:
         free: Array,
         bodies: npt.NDArray[np.int32],
         passing: BoolArray,
-        early: BoolArray | None,
         colliding: BoolArray,
     ) -> None:
-        self._model, self._data, self._dt = model, data, dt
-        self._colliding = None if early is None else colliding
+        self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
         self.group: IntArray = data.tree_island + 1
         """Island of each body, from 1, shape (M,); 0 for bodies without constraints."""
         self.island = self.group[bodies.max(axis=1)]
@@ -174,15 +172,15 @@ class _Step:
             self.gap > 0.0, -self.gap / dt, np.minimum(-_CORRECTION * self.gap / dt, _SETTLING * dt)
         )
 
-    def closing(self) -> bool:
-        """Return whether free motion would close the gap of a contact."""
-        end = self._start[:, 0] + self._dt * self._acceleration[:, 0]
-        return bool((end < self.allowed).any())
+    def closing(self) -> BoolArray:
+        """Return the islands in which free motion would close the gap of a contact, shape (I + 1,)."""
+        return self.islands(self._start[:, 0] + self._dt * self._acceleration[:, 0] < self.allowed)
 
     def islands(self, contacts: BoolArray) -> BoolArray:
         """Return which islands have one of some contacts (K,), shape (I + 1,)."""
         found = np.zeros(self._data.nisland + 1, dtype=bool)
-        found[self.island[contacts]] = True
+        if contacts.any():
+            found[self.island[contacts]] = True
         return found
 
     def solve(
@@ -193,13 +191,13 @@ class _Step:
         Args:
             wanted: Least normal velocities [m/s], shape (K,).
             islands: Islands to solve, shape (I + 1,); an island is done when its own contacts agree.
-            velocity: Velocities of the others, shape (M, 6).
+            velocity: Velocities of the others, shape (M, 6); those of free motion if None.
             force: Forces of the others, shape (K, 3).
         """
         data, dt = self._data, self._dt
         left, group = islands, self.group
-        found, forces = data.qacc.reshape(-1, 6).copy(), np.zeros((self._count, 3))
-        warm = data.qacc_warmstart.reshape(-1, 6).copy()
+        found, forces = self.free.reshape(-1, 6).copy(), np.zeros((self._count, 3))
+        pushes = np.zeros(found.shape)
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
@@ -212,11 +210,11 @@ class _Step:
             wished = self._lift(self._start + dt * self._project(data.qacc))
             change = wished - lift
             moving = np.abs(change) > _RELATIVE_TOLERANCE * wished + _TOLERANCE
-            last = round_number + 1 == _ROUNDS or not moving.any()
-            if last or data.nisland > 1:
-                ends = left if last else left & ~self.islands(moving)
+            ends = left if round_number + 1 == _ROUNDS else left & ~self.islands(moving)
+            if ends.any():
                 rows, contacts = ends[group], ends[self.island]
-                found[rows] = warm[rows] = data.qacc.reshape(-1, 6)[rows]
+                found[rows] = data.qacc.reshape(-1, 6)[rows]
+                pushes[rows] = data.qfrc_constraint.reshape(-1, 6)[rows]
                 forces[contacts] = data.efc_force.reshape(-1, 3)[contacts]
                 left = left & ~ends
             if not left.any():
@@ -227,12 +225,11 @@ class _Step:
             elif round_number >= _UNDAMPED_ROUNDS:
                 change *= 0.5
             lift += change
-        data.qacc[:], data.qacc_warmstart[:] = found.ravel(), warm.ravel()
-        solved: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
-        if self._colliding is not None:
+        solved: Array = self._velocity.reshape(-1, 6) + dt * found
+        if self._colliding.any():
             # Its accelerations agree with its forces, which keep the momentum, to the tolerance only.
             change = np.zeros((1, self._velocity.size))
-            mujoco.mj_solveM(self._model, data, change, data.qfrc_constraint[None])
+            mujoco.mj_solveM(self._model, data, change, pushes.reshape(1, -1))
             kept = (self._velocity + dt * (self.free + change[0])).reshape(-1, 6)
             solved[self._colliding] = kept[self._colliding]
         if velocity is not None and force is not None:
@@ -289,18 +286,17 @@ class _Step:
         common = self.common(velocity, touching, acting)
         own = velocity - common
         free = (self._velocity + self._dt * self.free).reshape(-1, 6) - common
-        most, half, energy = (
-            group_sums(group, _energies(self._model, self._data, values))
-            for values in (free, 0.5 * (free + own), own)
-        )
+        most, energy = (self._energies(group, values) for values in (free, own))
+        left = np.maximum(np.minimum(energy, most) + np.minimum(group_sums(group, work), 0.0), 0.0)
+        owing = touching & (left < energy)[group]
+        if not owing.any():
+            return velocity
         # A part of all impulses keeps momentum and angular momentum. Energy is quadratic in it.
-        c = 2.0 * (most + energy) - 4.0 * half
+        c = 2.0 * (most + energy) - 4.0 * self._energies(group, 0.5 * (free + own))
         part = np.clip((c - (energy - most)) / np.maximum(c, 1e-300), 0.0, 1.0)
         own = np.where((energy > most)[group, None], free + part[group, None] * (own - free), own)
-        energy = np.minimum(energy, most)
-        left = np.maximum(energy + np.minimum(group_sums(group, work), 0.0), 0.0)
-        paid = common + np.sqrt(left / np.maximum(energy, 1e-300))[group, None] * own
-        return np.where(touching[:, None], paid, velocity)
+        scale = np.sqrt(left / np.maximum(np.minimum(energy, most), 1e-300))[group, None]
+        return np.where(owing[:, None], common + scale * own, velocity)
 
     def common(self, velocity: Array, touching: BoolArray, acting: BoolArray) -> Array:
         """Return the velocity of the centre of mass of the touching bodies of each island, shape (M, 6).
@@ -312,12 +308,14 @@ class _Step:
             touching: Bodies on which a contact acts, shape (M,).
             acting: Contacts that act, shape (K,).
         """
-        group = np.where(touching, self.group, 0)
+        if not self._colliding.any():
+            return np.zeros((len(touching), 6))
+        alone = touching & ~self.islands(acting & self._with_world)[self.group]
+        group = np.where(alone, self.group, 0)
         momentum = _momenta(self._model, self._data, velocity)
         mass = np.maximum(group_sums(group, self._model.body_mass[1:]), 1e-300)
-        mass[self.islands(acting & self._with_world)[: len(mass)]] = mass[0] = np.inf
         axes = [(group_sums(group, axis) / mass)[group] for axis in momentum[:, :3].T]
-        return np.stack([*axes, *np.zeros((3, len(group)))], axis=-1)
+        return np.where(alone[:, None], np.stack([*axes, *np.zeros((3, len(group)))], axis=-1), 0.0)
 
     def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array:
         """Return the normal velocities after rebounds, shape (K,); 0 for contacts that do not rebound.
@@ -372,6 +370,10 @@ class _Step:
         limit = np.clip((root - b) / np.maximum(2.0 * c, 1e-300), 0.0, 1.0)
         share: Array = np.where(high > budget, limit, 1.0)[group]
         return share
+
+    def _energies(self, group: IntArray, velocity: Array) -> Array:
+        """Return the kinetic energy of each group of bodies [J], given their velocities (M, 6)."""
+        return group_sums(group, _energies(self._model, self._data, velocity))
 
     def _project(self, velocity: Array) -> Array:
         """Return J v in the contact frames, shape (K, 3)."""

@@ -12,6 +12,7 @@ from tests.engines.test_mujoco_contacts import (
     angular_momentum,
     flying_together,
     free_flight,
+    plane,
     solid,
     state_of,
     throw,
@@ -139,3 +140,19 @@ def test_bodies_that_tangle_land_on_the_ground(name):
         assert (energy - last < 3e-4 * most).all()
         assert (state.position[:, 2] > 0.05).all()
     assert flight[-1][1].all()
+
+
+def test_other_tangles_change_no_bit_of_a_tangle():
+    """Jammed bodies took impulses of rounds that only others needed, or were pushed apart only in company."""
+    kind, size, start = vehicle("iris"), 3, tangles(3, 8, 0)
+    start.position[:, 2] += 1.0
+    start.velocity[:, 2] -= 4.0
+
+    def fly(rows):
+        flight = fall(kind, [plane(0.5, 0.3)], rows_of(start, rows), 1.2)
+        return np.array([np.hstack([getattr(state, name) for name in FIELDS]) for state, _ in flight])
+
+    together = fly(slice(None))
+    for k in range(0, len(start.position), size):
+        rows = slice(k, k + size)
+        np.testing.assert_array_equal(fly(rows), together[:, rows])
