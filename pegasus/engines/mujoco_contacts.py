@@ -114,8 +114,8 @@ def solve(
         work = dt * (wrench * separation).sum(axis=1)
         separation[~colliding] = 0.0
         motion = np.where(moved, corrected, motion)
-    resting = step.paid(resting, work, touching[:-1], acting)
     rebound = step.rebound(force[:, 0] > 0.0, early)
+    resting, force = step.paid(resting, force, work, touching[:-1], acting)
     bouncing = step.islands(rebound > 0.0)
     if bouncing.any():
         bounced, impulse = step.solve(
@@ -133,7 +133,7 @@ def solve(
         gained = np.where(at_start, change, 0.0)
         share = step.share(resting, bounced, motion, gained, wrench)[:, None]
         velocity, motion = resting + share * change, motion + share * gained
-        force = force + share[np.max(bodies, axis=1)] * (impulse - force)
+        force = force + share[step.body] * (impulse - force)
     return Solution(velocity, motion, separation, force, touching[:-1], colliding)
 
 
@@ -153,7 +153,9 @@ class _Step:
         self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
         self.group: IntArray = data.tree_island + 1
         """Island of each body, from 1, shape (M,); 0 for bodies without constraints."""
-        self.island = self.group[bodies.max(axis=1)]
+        self.body = bodies.max(axis=1)
+        """A body of each contact, shape (K,)."""
+        self.island = self.group[self.body]
         """Island of each contact, shape (K,)."""
         self._with_world = bodies.min(axis=1) < 0
         contact = data.contact
@@ -270,14 +272,17 @@ class _Step:
         wanted: Array = np.where(self.gap < -_SLOP, pushing, self.allowed)
         return wanted
 
-    def paid(self, velocity: Array, work: Array, touching: BoolArray, acting: BoolArray) -> Array:
-        """Return velocities from which the energy of a correction is taken, shape (M, 6).
+    def paid(
+        self, velocity: Array, force: Array, work: Array, touching: BoolArray, acting: BoolArray
+    ) -> tuple[Array, Array]:
+        """Return velocities from which the energy of a correction is taken, (M, 6), and forces, (K, 3).
 
         Contacts without rebound only take energy, also where the iteration does not converge. Bodies that
         touch each other share it; their common velocity remains.
 
         Args:
             velocity: Velocity of the free joints, shape (M, 6).
+            force: Contact forces, shape (K, 3).
             work: Work of the wrench along the correction [J], shape (M,).
             touching: Bodies on which a contact acts, shape (M,).
             acting: Contacts that act, shape (K,).
@@ -290,13 +295,14 @@ class _Step:
         left = np.maximum(np.minimum(energy, most) + np.minimum(group_sums(group, work), 0.0), 0.0)
         owing = touching & (left < energy)[group]
         if not owing.any():
-            return velocity
+            return velocity, force
         # A part of all impulses keeps momentum and angular momentum. Energy is quadratic in it.
         c = 2.0 * (most + energy) - 4.0 * self._energies(group, 0.5 * (free + own))
         part = np.clip((c - (energy - most)) / np.maximum(c, 1e-300), 0.0, 1.0)
-        own = np.where((energy > most)[group, None], free + part[group, None] * (own - free), own)
+        part = np.where(touching & (energy > most)[group], part[group], 1.0)[:, None]
+        own = np.where(part < 1.0, free + part * (own - free), own)
         scale = np.sqrt(left / np.maximum(np.minimum(energy, most), 1e-300))[group, None]
-        return np.where(owing[:, None], common + scale * own, velocity)
+        return np.where(owing[:, None], common + scale * own, velocity), part[self.body] * force
 
     def common(self, velocity: Array, touching: BoolArray, acting: BoolArray) -> Array:
         """Return the velocity of the centre of mass of the touching bodies of each island, shape (M, 6).
@@ -312,7 +318,7 @@ class _Step:
             return np.zeros((len(touching), 6))
         alone = touching & ~self.islands(acting & self._with_world)[self.group]
         group = np.where(alone, self.group, 0)
-        momentum = _momenta(self._model, self._data, velocity)
+        momentum = self._momenta(velocity)
         mass = np.maximum(group_sums(group, self._model.body_mass[1:]), 1e-300)
         axes = [(group_sums(group, axis) / mass)[group] for axis in momentum[:, :3].T]
         return np.where(alone[:, None], np.stack([*axes, *np.zeros((3, len(group)))], axis=-1), 0.0)
@@ -353,16 +359,12 @@ class _Step:
             change: Change of that velocity by the whole rebound, shape (M, 6).
             wrench: Force and torque, shape (M, 6).
         """
-        model, data, group = self._model, self._data, self.group
-        budget = _energies(model, data, self._velocity.reshape(-1, 6))
-        budget += self._dt * (wrench * motion).sum(axis=1)
-        half = _energies(model, data, 0.5 * (resting + bounced))
-        least, most = _energies(model, data, resting), _energies(model, data, bounced)
+        group, start = self.group, self._velocity.reshape(-1, 6)
         # Work of the wrench along the change of the motion is done as well.
-        gain = self._dt * (wrench * change).sum(axis=1)
-        half -= 0.5 * gain
-        most -= gain
-        budget, low, high, half = (group_sums(group, energy) for energy in (budget, least, most, half))
+        work, gain = (group_sums(group, self._dt * (wrench * way).sum(axis=1)) for way in (motion, change))
+        budget = self._energies(group, start) + work
+        low, high = self._energies(group, resting), self._energies(group, bounced) - gain
+        half = self._energies(group, 0.5 * (resting + bounced)) - 0.5 * gain
         # Kinetic energy is quadratic in the share: low + b s + c s^2.
         c = 2.0 * (low + high) - 4.0 * half
         b = high - low - c
@@ -373,7 +375,13 @@ class _Step:
 
     def _energies(self, group: IntArray, velocity: Array) -> Array:
         """Return the kinetic energy of each group of bodies [J], given their velocities (M, 6)."""
-        return group_sums(group, _energies(self._model, self._data, velocity))
+        return group_sums(group, 0.5 * (velocity * self._momenta(velocity)).sum(axis=1))
+
+    def _momenta(self, velocity: Array) -> Array:
+        """Return the generalised momentum of each body, shape (M, 6), that of translation first."""
+        momentum = np.zeros(velocity.size)
+        mujoco.mj_mulM(self._model, self._data, momentum, velocity.ravel())
+        return momentum.reshape(-1, 6)
 
     def _project(self, velocity: Array) -> Array:
         """Return J v in the contact frames, shape (K, 3)."""
@@ -385,15 +393,3 @@ class _Step:
 def group_sums(group: IntArray, values: Array) -> Array:
     """Return the sum of the values of each group."""
     return np.asarray(np.bincount(group, weights=values), dtype=float)
-
-
-def _momenta(model: Any, data: Any, velocity: Array) -> Array:
-    """Return the generalised momentum of each body, shape (M, 6); the first half is that of translation."""
-    momentum = np.zeros(velocity.size)
-    mujoco.mj_mulM(model, data, momentum, velocity.ravel())
-    return momentum.reshape(-1, 6)
-
-
-def _energies(model: Any, data: Any, velocity: Array) -> Array:
-    """Return the kinetic energy of each body [J], shape (M,)."""
-    return np.asarray(0.5 * (velocity * _momenta(model, data, velocity)).sum(axis=1))

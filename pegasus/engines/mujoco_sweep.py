@@ -9,6 +9,7 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_contacts import group_sums
 from pegasus.engines.mujoco_proximity import Levels, Proximity
+from pegasus.engines.mujoco_tumbling import Tumbling
 
 
 @dataclass(eq=False)
@@ -35,8 +36,18 @@ class Path:
     """Bodies on which a contact acts, shape (M,)."""
     colliding: BoolArray
     """Bodies among them that touch another body, shape (M,): they keep their angular momentum."""
-    momenta: tuple[Array, Array] | None = None
-    """Angular momenta at the start and at the end, world [N m s], shape (M, 3) each, once they are needed."""
+    kept_momenta: tuple[Array, Array] | None = None
+    """Angular momenta at the start and at the end, once they were needed."""
+
+    def momenta(self, tumbling: Tumbling) -> tuple[Array, Array]:
+        """Return the angular momenta at the start and at the end, world [N m s], shape (M, 3) each."""
+        if self.kept_momenta is None:
+            first, last = (
+                tumbling.momentum(state.orientation, state.angular_velocity)
+                for state in (self.start, self.end)
+            )
+            self.kept_momenta = first, last
+        return self.kept_momenta
 
     @property
     def turned_by_contact(self) -> BoolArray:
