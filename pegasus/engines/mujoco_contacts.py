@@ -90,11 +90,11 @@ def solve(
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
     early = np.append(colliding, False)[bodies].any(axis=1) if colliding.any() else None
-    step = _Step(model, data, dt, free, bodies, passing, early, colliding)
-    if not step.closing():
+    step = _Step(model, data, dt, free, bodies, passing, colliding)
+    closing = step.closing()
+    if not closing.any():
         return None
-    every = np.ones(data.nisland + 1, dtype=bool)
-    resting, force = step.solve(step.allowed, every)
+    resting, force = step.solve(step.allowed, closing)
     acting = force[:, 0] > 0.0
     touching = np.zeros(model.nbody, dtype=bool)
     touching[bodies[acting]] = True
@@ -102,7 +102,7 @@ def solve(
     motion = step.second_order(resting, acting, bodies, at_start)
     separation, work = np.zeros(motion.shape), np.zeros(len(motion))
     # What an island needs is done for it alone: it must not depend on what the others do.
-    deep = step.islands(step.gap < -_SLOP)
+    deep = closing & step.islands(step.gap < -_SLOP)
     if deep.any():
         corrected, push = step.solve(step.corrected(), deep, resting, force)
         if early is not None:
@@ -114,8 +114,8 @@ def solve(
         work = dt * (wrench * separation).sum(axis=1)
         separation[~colliding] = 0.0
         motion = np.where(moved, corrected, motion)
-    resting = step.paid(resting, work, touching[:-1], acting)
     rebound = step.rebound(force[:, 0] > 0.0, early)
+    resting, force = step.paid(resting, force, work, touching[:-1], acting)
     bouncing = step.islands(rebound > 0.0)
     if bouncing.any():
         bounced, impulse = step.solve(
@@ -133,7 +133,7 @@ def solve(
         gained = np.where(at_start, change, 0.0)
         share = step.share(resting, bounced, motion, gained, wrench)[:, None]
         velocity, motion = resting + share * change, motion + share * gained
-        force = force + share[np.max(bodies, axis=1)] * (impulse - force)
+        force = force + share[step.body] * (impulse - force)
     return Solution(velocity, motion, separation, force, touching[:-1], colliding)
 
 
@@ -148,14 +148,14 @@ class _Step:
         free: Array,
         bodies: npt.NDArray[np.int32],
         passing: BoolArray,
-        early: BoolArray | None,
         colliding: BoolArray,
     ) -> None:
-        self._model, self._data, self._dt = model, data, dt
-        self._colliding = None if early is None else colliding
+        self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
         self.group: IntArray = data.tree_island + 1
         """Island of each body, from 1, shape (M,); 0 for bodies without constraints."""
-        self.island = self.group[bodies.max(axis=1)]
+        self.body = bodies.max(axis=1)
+        """A body of each contact, shape (K,)."""
+        self.island = self.group[self.body]
         """Island of each contact, shape (K,)."""
         self._with_world = bodies.min(axis=1) < 0
         contact = data.contact
@@ -174,15 +174,15 @@ class _Step:
             self.gap > 0.0, -self.gap / dt, np.minimum(-_CORRECTION * self.gap / dt, _SETTLING * dt)
         )
 
-    def closing(self) -> bool:
-        """Return whether free motion would close the gap of a contact."""
-        end = self._start[:, 0] + self._dt * self._acceleration[:, 0]
-        return bool((end < self.allowed).any())
+    def closing(self) -> BoolArray:
+        """Return the islands in which free motion would close the gap of a contact, shape (I + 1,)."""
+        return self.islands(self._start[:, 0] + self._dt * self._acceleration[:, 0] < self.allowed)
 
     def islands(self, contacts: BoolArray) -> BoolArray:
         """Return which islands have one of some contacts (K,), shape (I + 1,)."""
         found = np.zeros(self._data.nisland + 1, dtype=bool)
-        found[self.island[contacts]] = True
+        if contacts.any():
+            found[self.island[contacts]] = True
         return found
 
     def solve(
@@ -193,13 +193,13 @@ class _Step:
         Args:
             wanted: Least normal velocities [m/s], shape (K,).
             islands: Islands to solve, shape (I + 1,); an island is done when its own contacts agree.
-            velocity: Velocities of the others, shape (M, 6).
+            velocity: Velocities of the others, shape (M, 6); those of free motion if None.
             force: Forces of the others, shape (K, 3).
         """
         data, dt = self._data, self._dt
         left, group = islands, self.group
-        found, forces = data.qacc.reshape(-1, 6).copy(), np.zeros((self._count, 3))
-        warm = data.qacc_warmstart.reshape(-1, 6).copy()
+        found, forces = self.free.reshape(-1, 6).copy(), np.zeros((self._count, 3))
+        pushes = np.zeros(found.shape)
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
@@ -212,11 +212,11 @@ class _Step:
             wished = self._lift(self._start + dt * self._project(data.qacc))
             change = wished - lift
             moving = np.abs(change) > _RELATIVE_TOLERANCE * wished + _TOLERANCE
-            last = round_number + 1 == _ROUNDS or not moving.any()
-            if last or data.nisland > 1:
-                ends = left if last else left & ~self.islands(moving)
+            ends = left if round_number + 1 == _ROUNDS else left & ~self.islands(moving)
+            if ends.any():
                 rows, contacts = ends[group], ends[self.island]
-                found[rows] = warm[rows] = data.qacc.reshape(-1, 6)[rows]
+                found[rows] = data.qacc.reshape(-1, 6)[rows]
+                pushes[rows] = data.qfrc_constraint.reshape(-1, 6)[rows]
                 forces[contacts] = data.efc_force.reshape(-1, 3)[contacts]
                 left = left & ~ends
             if not left.any():
@@ -227,12 +227,11 @@ class _Step:
             elif round_number >= _UNDAMPED_ROUNDS:
                 change *= 0.5
             lift += change
-        data.qacc[:], data.qacc_warmstart[:] = found.ravel(), warm.ravel()
-        solved: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
-        if self._colliding is not None:
+        solved: Array = self._velocity.reshape(-1, 6) + dt * found
+        if self._colliding.any():
             # Its accelerations agree with its forces, which keep the momentum, to the tolerance only.
             change = np.zeros((1, self._velocity.size))
-            mujoco.mj_solveM(self._model, data, change, data.qfrc_constraint[None])
+            mujoco.mj_solveM(self._model, data, change, pushes.reshape(1, -1))
             kept = (self._velocity + dt * (self.free + change[0])).reshape(-1, 6)
             solved[self._colliding] = kept[self._colliding]
         if velocity is not None and force is not None:
@@ -273,14 +272,17 @@ class _Step:
         wanted: Array = np.where(self.gap < -_SLOP, pushing, self.allowed)
         return wanted
 
-    def paid(self, velocity: Array, work: Array, touching: BoolArray, acting: BoolArray) -> Array:
-        """Return velocities from which the energy of a correction is taken, shape (M, 6).
+    def paid(
+        self, velocity: Array, force: Array, work: Array, touching: BoolArray, acting: BoolArray
+    ) -> tuple[Array, Array]:
+        """Return velocities from which the energy of a correction is taken, (M, 6), and forces, (K, 3).
 
         Contacts without rebound only take energy, also where the iteration does not converge. Bodies that
         touch each other share it; their common velocity remains.
 
         Args:
             velocity: Velocity of the free joints, shape (M, 6).
+            force: Contact forces, shape (K, 3).
             work: Work of the wrench along the correction [J], shape (M,).
             touching: Bodies on which a contact acts, shape (M,).
             acting: Contacts that act, shape (K,).
@@ -289,18 +291,18 @@ class _Step:
         common = self.common(velocity, touching, acting)
         own = velocity - common
         free = (self._velocity + self._dt * self.free).reshape(-1, 6) - common
-        most, half, energy = (
-            group_sums(group, _energies(self._model, self._data, values))
-            for values in (free, 0.5 * (free + own), own)
-        )
+        most, energy = (self._energies(group, values) for values in (free, own))
+        left = np.maximum(np.minimum(energy, most) + np.minimum(group_sums(group, work), 0.0), 0.0)
+        owing = touching & (left < energy)[group]
+        if not owing.any():
+            return velocity, force
         # A part of all impulses keeps momentum and angular momentum. Energy is quadratic in it.
-        c = 2.0 * (most + energy) - 4.0 * half
+        c = 2.0 * (most + energy) - 4.0 * self._energies(group, 0.5 * (free + own))
         part = np.clip((c - (energy - most)) / np.maximum(c, 1e-300), 0.0, 1.0)
-        own = np.where((energy > most)[group, None], free + part[group, None] * (own - free), own)
-        energy = np.minimum(energy, most)
-        left = np.maximum(energy + np.minimum(group_sums(group, work), 0.0), 0.0)
-        paid = common + np.sqrt(left / np.maximum(energy, 1e-300))[group, None] * own
-        return np.where(touching[:, None], paid, velocity)
+        part = np.where(touching & (energy > most)[group], part[group], 1.0)[:, None]
+        own = np.where(part < 1.0, free + part * (own - free), own)
+        scale = np.sqrt(left / np.maximum(np.minimum(energy, most), 1e-300))[group, None]
+        return np.where(owing[:, None], common + scale * own, velocity), part[self.body] * force
 
     def common(self, velocity: Array, touching: BoolArray, acting: BoolArray) -> Array:
         """Return the velocity of the centre of mass of the touching bodies of each island, shape (M, 6).
@@ -312,12 +314,14 @@ class _Step:
             touching: Bodies on which a contact acts, shape (M,).
             acting: Contacts that act, shape (K,).
         """
-        group = np.where(touching, self.group, 0)
-        momentum = _momenta(self._model, self._data, velocity)
+        if not self._colliding.any():
+            return np.zeros((len(touching), 6))
+        alone = touching & ~self.islands(acting & self._with_world)[self.group]
+        group = np.where(alone, self.group, 0)
+        momentum = self._momenta(velocity)
         mass = np.maximum(group_sums(group, self._model.body_mass[1:]), 1e-300)
-        mass[self.islands(acting & self._with_world)[: len(mass)]] = mass[0] = np.inf
         axes = [(group_sums(group, axis) / mass)[group] for axis in momentum[:, :3].T]
-        return np.stack([*axes, *np.zeros((3, len(group)))], axis=-1)
+        return np.where(alone[:, None], np.stack([*axes, *np.zeros((3, len(group)))], axis=-1), 0.0)
 
     def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array:
         """Return the normal velocities after rebounds, shape (K,); 0 for contacts that do not rebound.
@@ -355,16 +359,12 @@ class _Step:
             change: Change of that velocity by the whole rebound, shape (M, 6).
             wrench: Force and torque, shape (M, 6).
         """
-        model, data, group = self._model, self._data, self.group
-        budget = _energies(model, data, self._velocity.reshape(-1, 6))
-        budget += self._dt * (wrench * motion).sum(axis=1)
-        half = _energies(model, data, 0.5 * (resting + bounced))
-        least, most = _energies(model, data, resting), _energies(model, data, bounced)
+        group, start = self.group, self._velocity.reshape(-1, 6)
         # Work of the wrench along the change of the motion is done as well.
-        gain = self._dt * (wrench * change).sum(axis=1)
-        half -= 0.5 * gain
-        most -= gain
-        budget, low, high, half = (group_sums(group, energy) for energy in (budget, least, most, half))
+        work, gain = (group_sums(group, self._dt * (wrench * way).sum(axis=1)) for way in (motion, change))
+        budget = self._energies(group, start) + work
+        low, high = self._energies(group, resting), self._energies(group, bounced) - gain
+        half = self._energies(group, 0.5 * (resting + bounced)) - 0.5 * gain
         # Kinetic energy is quadratic in the share: low + b s + c s^2.
         c = 2.0 * (low + high) - 4.0 * half
         b = high - low - c
@@ -372,6 +372,16 @@ class _Step:
         limit = np.clip((root - b) / np.maximum(2.0 * c, 1e-300), 0.0, 1.0)
         share: Array = np.where(high > budget, limit, 1.0)[group]
         return share
+
+    def _energies(self, group: IntArray, velocity: Array) -> Array:
+        """Return the kinetic energy of each group of bodies [J], given their velocities (M, 6)."""
+        return group_sums(group, 0.5 * (velocity * self._momenta(velocity)).sum(axis=1))
+
+    def _momenta(self, velocity: Array) -> Array:
+        """Return the generalised momentum of each body, shape (M, 6), that of translation first."""
+        momentum = np.zeros(velocity.size)
+        mujoco.mj_mulM(self._model, self._data, momentum, velocity.ravel())
+        return momentum.reshape(-1, 6)
 
     def _project(self, velocity: Array) -> Array:
         """Return J v in the contact frames, shape (K, 3)."""
@@ -383,15 +393,3 @@ class _Step:
 def group_sums(group: IntArray, values: Array) -> Array:
     """Return the sum of the values of each group."""
     return np.asarray(np.bincount(group, weights=values), dtype=float)
-
-
-def _momenta(model: Any, data: Any, velocity: Array) -> Array:
-    """Return the generalised momentum of each body, shape (M, 6); the first half is that of translation."""
-    momentum = np.zeros(velocity.size)
-    mujoco.mj_mulM(model, data, momentum, velocity.ravel())
-    return momentum.reshape(-1, 6)
-
-
-def _energies(model: Any, data: Any, velocity: Array) -> Array:
-    """Return the kinetic energy of each body [J], shape (M,)."""
-    return np.asarray(0.5 * (velocity * _momenta(model, data, velocity)).sum(axis=1))

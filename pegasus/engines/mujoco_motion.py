@@ -10,7 +10,7 @@ from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_in
 from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
 from pegasus.engines.mujoco_proximity import Levels, Proximity
-from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, both
+from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, at_rest, both
 from pegasus.engines.mujoco_sweep import Path, Travel, travel
 from pegasus.engines.mujoco_tumbling import Tumbling
 
@@ -137,7 +137,7 @@ class BodyMotion:
         solution = self._solved(path, levels, blocked) if self._data.ncon else None
         still = self._no_body
         if solution is not None:
-            still = _still(path.start, solution)
+            still = at_rest(path.start, solution)
             self._take_contacts(path, solution)
         pose = state.position[still], state.orientation[still]
         _copy(state, free)
@@ -162,13 +162,15 @@ class BodyMotion:
         """
         model, data, start = self._model, self._data, path.start
         pairs = model.geom_bodyid[data.contact.geom]
-        passing = (levels.between(pairs - 1) > 0) & ~np.append(False, blocked)[pairs].any(axis=1)
-        two = pairs.min(axis=1) > 0
+        passing = levels.between(pairs - 1) > 0
+        if passing.any():
+            passing &= ~np.append(False, blocked)[pairs].any(axis=1)
+        two = (pairs[:, 0] > 0) & (pairs[:, 1] > 0)
         colliding, spin = self._no_body, path.spin
         if two.any():
             # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
             colliding = np.isin(np.arange(1, model.nbody), pairs[two])
-            at_start = self._tumbling.spin(start.orientation, path.momenta[1])
+            at_start = self._tumbling.spin(start.orientation, path.momenta(self._tumbling)[1])
             spin = np.where(colliding[:, None], at_start, spin)
         # MuJoCo's velocities are those of the origins of the body frames.
         free = np.hstack([path.velocity, spin])
@@ -195,9 +197,9 @@ class BodyMotion:
         return Path(
             dt=dt,
             start=start,
+            end=end,
             position=start.position,
             way=end.position - start.position,
-            momenta=(self._momentum(start), self._momentum(end)),
             velocity=end.velocity,
             spin=end.angular_velocity,
             turning=end.angular_velocity,
@@ -216,8 +218,8 @@ class BodyMotion:
         if colliding.any():
             apart, momentum = self._apart(solution, path.start, path.dt)
             path.position = path.position + np.where(colliding, apart, 0.0)
-            first, last = path.momenta
-            path.momenta = np.where(colliding, momentum, first), np.where(colliding, momentum, last)
+            first, last = path.momenta(self._tumbling)
+            path.kept_momenta = np.where(colliding, momentum, first), np.where(colliding, momentum, last)
 
     def _move(self, path: Path, moving: BoolArray, still: BoolArray) -> None:
         """Set the states of some bodies (M,) after a step, given those that do not move (M,)."""
@@ -252,10 +254,11 @@ class BodyMotion:
 
     def _placed(self, path: Path, part: Array, drift: Array) -> tuple[Array, Array]:
         """Return positions and orientations after parts (M,) of their paths and further ways (M, 3) [m]."""
-        way, (first, last) = part[:, None], path.momenta
-        mean = first + 0.5 * way * (last - first)
-        orientation = self._tumbling.turned(path.start.orientation, mean, part * path.dt)
-        by_contact = path.touching & ~path.colliding
+        way, orientation, by_contact = part[:, None], path.start.orientation, path.turned_by_contact
+        if not by_contact.all():
+            first, last = path.momenta(self._tumbling)
+            mean = first + 0.5 * way * (last - first)
+            orientation = self._tumbling.turned(orientation, mean, part * path.dt)
         if by_contact.any():
             # MuJoCo's exponential map: the bits of NumPy's sine may depend on the number of rows.
             self._put(path.start.position, path.start.orientation)
@@ -266,8 +269,11 @@ class BodyMotion:
 
     def _spin(self, path: Path, orientation: Array) -> Array:
         """Return the angular velocities at the end of a step, given the orientations (M, 4), shape (M, 3)."""
-        by_contact = (path.touching & ~path.colliding)[:, None]
-        return np.where(by_contact, path.spin, self._tumbling.spin(orientation, path.momenta[1]))
+        by_contact = path.turned_by_contact
+        if by_contact.all():
+            return path.spin
+        free = self._tumbling.spin(orientation, path.momenta(self._tumbling)[1])
+        return np.where(by_contact[:, None], path.spin, free)
 
     def _apart(self, solution: Solution, start: BodyState, dt: float) -> tuple[Array, Array]:
         """Return ways that separate overlapping bodies [m], and angular momenta [N m s], shape (M, 3) each.
@@ -307,10 +313,6 @@ class BodyMotion:
         left = np.maximum(energy - np.maximum(work, 0.0), 0.0)
         scale: Array = np.sqrt(left / np.maximum(energy, 1e-300))[travel.group]
         return scale
-
-    def _momentum(self, state: BodyState) -> Array:
-        """Return the angular momenta about the centres of mass, world [N m s], shape (M, 3)."""
-        return self._tumbling.momentum(state.orientation, state.angular_velocity)
 
     def _central(self, state: BodyState) -> BodyState:
         """Return a copy of a state with positions and velocities of the centres of mass."""
@@ -388,16 +390,6 @@ def _copy(state: BodyState, source: BodyState) -> None:
     state.velocity[...], state.angular_velocity[...] = source.velocity, source.angular_velocity
 
 
-def _still(start: BodyState, solution: Solution) -> BoolArray:
-    """Return which touching bodies are at rest during a step, shape (M,)."""
-    speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion, solution.separation
-    fastest = np.abs(np.hstack(speeds)).max(axis=1)
-    still: BoolArray = solution.touching & (fastest < _STILL)
-    return still
-
-
-_STILL = 1e-8
-"""Velocity below which a body at rest remains where it is [m/s, rad/s]."""
 _TOUCH = 1e-9
 """Growth of an overlap above which free flight is not free [m]."""
 _OVERLAP = 0.0001

@@ -128,7 +128,7 @@ class Levels:
 
     def between(self, bodies: IntArray) -> IntArray:
         """Return the numbers of pairs (K, 2) of bodies, -1 for the world, shape (K,)."""
-        one, two = bodies.min(axis=1), bodies.max(axis=1)
+        one, two = np.minimum(bodies[:, 0], bodies[:, 1]), np.maximum(bodies[:, 0], bodies[:, 1])
         level: IntArray = self.world[two]
         for k in np.flatnonzero(one >= 0):
             level[k] = self.pairs.get((int(one[k]), int(two[k])), 0)

@@ -6,9 +6,12 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.engine import BodyState
+from pegasus.engines.mujoco_contacts import Solution
 
 Found: TypeAlias = tuple[Any, Array, Array, Array, Array]
 """Contacts: both geoms, gaps, points, frames and forces, (K, ...) each."""
+_STILL = 1e-8
+"""Velocity below which a body at rest remains where it is [m/s, rad/s]."""
 
 
 class Rest:
@@ -86,6 +89,14 @@ class ContactRecord:
         """Forces on the second body in the world [N], shape (K, 3)."""
         self.distance = distance[kept]
         """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
+
+
+def at_rest(start: BodyState, solution: Solution) -> BoolArray:
+    """Return which touching bodies are at rest during a step, shape (M,)."""
+    speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion, solution.separation
+    fastest = np.abs(np.hstack(speeds)).max(axis=1)
+    still: BoolArray = solution.touching & (fastest < _STILL)
+    return still
 
 
 def both(one: Found | None, other: Found) -> Found:

@@ -9,6 +9,7 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_contacts import group_sums
 from pegasus.engines.mujoco_proximity import Levels, Proximity
+from pegasus.engines.mujoco_tumbling import Tumbling
 
 
 @dataclass(eq=False)
@@ -19,12 +20,12 @@ class Path:
     """Length of the step [s]."""
     start: BodyState
     """State of the centres of mass at the start."""
+    end: BodyState
+    """State of the centres of mass at the end of free flight."""
     position: Array
     """Positions at which the paths begin [m], shape (M, 3)."""
     way: Array
     """Straight ways [m], shape (M, 3)."""
-    momenta: tuple[Array, Array]
-    """Angular momenta at the start and at the end, world [N m s], shape (M, 3) each."""
     velocity: Array
     """Velocities at the end [m/s], shape (M, 3)."""
     spin: Array
@@ -32,9 +33,26 @@ class Path:
     turning: Array
     """Mean angular velocities, body frame [rad/s], shape (M, 3)."""
     touching: BoolArray
-    """Bodies on which a contact acts, shape (M,); of those it alone turns those that touch no other body."""
+    """Bodies on which a contact acts, shape (M,)."""
     colliding: BoolArray
     """Bodies among them that touch another body, shape (M,): they keep their angular momentum."""
+    kept_momenta: tuple[Array, Array] | None = None
+    """Angular momenta at the start and at the end, once they were needed."""
+
+    def momenta(self, tumbling: Tumbling) -> tuple[Array, Array]:
+        """Return the angular momenta at the start and at the end, world [N m s], shape (M, 3) each."""
+        if self.kept_momenta is None:
+            first, last = (
+                tumbling.momentum(state.orientation, state.angular_velocity)
+                for state in (self.start, self.end)
+            )
+            self.kept_momenta = first, last
+        return self.kept_momenta
+
+    @property
+    def turned_by_contact(self) -> BoolArray:
+        """Bodies that turn as their contacts with the world let them, shape (M,); others turn freely."""
+        return self.touching & ~self.colliding
 
 
 @dataclass(frozen=True, eq=False)

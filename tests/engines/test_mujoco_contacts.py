@@ -478,7 +478,7 @@ def landings(chosen):
             model, speed = kinds[k]
             driver = Landing(speed, 0.7 + 0.05 * k)
             sim.add(
-                Multirotor(model, name=f"v{k}", position=(3.0 * k, 0.0, 0.35), backends=[driver], sensors={})
+                Multirotor(model, name=f"v{k}", position=(30.0 * k, 0.0, 0.35), backends=[driver], sensors={})
             )
         for _ in range(550):
             sim.step()
