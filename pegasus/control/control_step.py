@@ -55,6 +55,8 @@ class Body:
     """Third row."""
     heave: Real
     """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
+    heave_in_descent: Real
+    """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
 
 
 @dataclass
@@ -81,12 +83,15 @@ def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
 def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
     """Return the thrust to command, as in still air, of rotors that lose thrust in a climb [N].
 
+    In a descent they gain some, less if they come near the vortex-ring state.
+
     Args:
         body: The vehicle.
         lift: Desired thrust along z [N].
         velocity: Desired velocity in the world [m/s].
     """
-    return lift + body.heave * rotate_inverse(body.orientation, velocity)[2]
+    climb = rotate_inverse(body.orientation, velocity)[2]
+    return lift + (body.heave if climb > 0.0 else body.heave_in_descent) * climb
 
 
 def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
@@ -118,6 +123,7 @@ class Airframe:
     inertia_y: tuple[float, float, float]
     inertia_z: tuple[float, float, float]
     heave: float
+    heave_in_descent: float
 
 
 @dataclass
@@ -162,6 +168,7 @@ def body_of(i: int, rows: ControlRows) -> Body:
         vector(airframe.inertia_y),
         vector(airframe.inertia_z),
         airframe.heave,
+        airframe.heave_in_descent,
     )
 
 
@@ -283,7 +290,7 @@ class ControlStep(DriveStep):
         self._elapsed = np.zeros(1)
         x, y, z = (tuple(row) for row in own[0].inertia.tolist())
         self.parameters |= {
-            "airframe": Airframe(own[0].mass, x, y, z, own[0].heave),
+            "airframe": Airframe(own[0].mass, x, y, z, own[0].heave, own[0].heave_in_descent),
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
 

@@ -221,8 +221,11 @@ class Controller(Backend):
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
         force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
         climb, sink = (self._curve.thrust(hover_speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
-        self.heave = float((sink - climb)[0, 0] * (layout.axis[:, 2] ** 2).sum())
+        upward = float((layout.axis[:, 2] ** 2).sum())
+        self.heave = float((force - climb)[0, 0]) / 0.5 * upward
         """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
+        self.heave_in_descent = float((sink - force)[0, 0]) / 0.5 * upward
+        """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
         try:
             ratio = float(torque[0, 0] / force[0, 0])
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)

@@ -69,7 +69,16 @@ def body_of(max_thrust=30.0, mass=1.5):
     zero = Vec3(0, 0, 0)
     inertia = Vec3(0.03, 0, 0), Vec3(0, 0.03, 0), Vec3(0, 0, 0.055)
     return Body(
-        zero, Quat(0, 0, 0, 1), zero, zero, Vec3(0, 0, -GRAVITY), max_thrust, mass, *inertia, heave=0.0
+        zero,
+        Quat(0, 0, 0, 1),
+        zero,
+        zero,
+        Vec3(0, 0, -GRAVITY),
+        max_thrust,
+        mass,
+        *inertia,
+        heave=0.0,
+        heave_in_descent=0.0,
     )
 
 
