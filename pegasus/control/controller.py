@@ -14,6 +14,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
+from pegasus.control.drag_compensation import level_drag
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excesses_of
@@ -226,6 +227,8 @@ class Controller(Backend):
         """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
         self.heave_in_descent = float((sink - force)[0, 0]) / 0.5 * upward
         """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
+        self.level_drag = level_drag(vehicle, float(hover_speed[0, 0]), float(density[0, 0]))
+        """Drag across z."""
         try:
             ratio = float(torque[0, 0] / force[0, 0])
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)
