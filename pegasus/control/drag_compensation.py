@@ -67,7 +67,8 @@ def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density:
         force, torque = body(drag, Vec3(*velocity.tolist()), still, speeds, air_density)
         return np.add(total, [*(force[k] for k in range(3)), *(torque[k] for k in range(3))])
     pushed, turned = drag.wrench(velocity[None], np.zeros((1, 3)), np.full((1, 1), air_density))
-    return np.add(total, np.append(pushed[0], np.zeros(3) if turned is None else turned[0]))
+    load: Array = np.append(pushed[0], np.zeros(3) if turned is None else turned[0])
+    return total + load
 
 
 def against_drag(
