@@ -51,9 +51,9 @@ def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density:
     for place, axis in zip(layout.position - vehicle.center_of_mass, layout.axis, strict=True):
         if law is None:
             break
-        along = float(axis @ velocity)
+        along = float((axis * velocity).sum())
         level = velocity - along * axis
-        size = float(np.sqrt(level @ level))
+        size = float(np.sqrt((level * level).sum()))
         ahead = level / max(size, 1e-12)
         for flow, sign in ((Vec3(size, 0.0, along), 1.0), (Vec3(0.0, 0.0, 0.0), -1.0)):
             force, torque = law(curve.parameters(), rotor_speed, flow, air_density)
