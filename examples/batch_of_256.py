@@ -27,7 +27,7 @@ def main(count: int = 256, duration: float = 12.0) -> tuple[Array, Array, Array]
             wanted = pilot.mission.reference
             error = np.linalg.norm(wanted.position - drones.state.position, axis=1)
             errors, steps = errors + error * ~wanted.idle, steps + ~wanted.idle
-            if len(lost := np.flatnonzero(error > 0.2)):  # These start again, the others fly on.
+            if len(lost := np.flatnonzero(error > 0.18)):  # These start again, the others fly on.
                 drones.reset(lost)
                 restarts[lost] += 1
     return stiffness, errors / steps, restarts

@@ -55,6 +55,14 @@ class Body:
     """Third row."""
     heave: Real
     """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
+    heave_in_descent: Real
+    """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
+    rotor_drag: Real
+    """Drag across z by speed, at the rotor speeds of hovering, with which it grows [N s/m]."""
+    body_drag: Real
+    """Drag across z by squared speed [N s^2/m^2]."""
+    drag_lever: Real
+    """Height above the centre of mass at which the former acts [m]."""
 
 
 @dataclass
@@ -81,12 +89,15 @@ def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
 def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
     """Return the thrust to command, as in still air, of rotors that lose thrust in a climb [N].
 
+    In a descent they gain some, less if they come near the vortex-ring state.
+
     Args:
         body: The vehicle.
         lift: Desired thrust along z [N].
         velocity: Desired velocity in the world [m/s].
     """
-    return lift + body.heave * rotate_inverse(body.orientation, velocity)[2]
+    climb = rotate_inverse(body.orientation, velocity)[2]
+    return lift + (body.heave if climb > 0.0 else body.heave_in_descent) * climb
 
 
 def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
@@ -111,13 +122,17 @@ def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec
 
 @dataclass(frozen=True)
 class Airframe:
-    """Mass properties and heave damping of a vehicle; see `Body`."""
+    """Mass properties, heave damping and drag of a vehicle; see `Body`."""
 
     mass: float
     inertia_x: tuple[float, float, float]
     inertia_y: tuple[float, float, float]
     inertia_z: tuple[float, float, float]
     heave: float
+    heave_in_descent: float
+    rotor_drag: float
+    body_drag: float
+    drag_lever: float
 
 
 @dataclass
@@ -162,6 +177,10 @@ def body_of(i: int, rows: ControlRows) -> Body:
         vector(airframe.inertia_y),
         vector(airframe.inertia_z),
         airframe.heave,
+        airframe.heave_in_descent,
+        airframe.rotor_drag,
+        airframe.body_drag,
+        airframe.drag_lever,
     )
 
 
@@ -283,7 +302,17 @@ class ControlStep(DriveStep):
         self._elapsed = np.zeros(1)
         x, y, z = (tuple(row) for row in own[0].inertia.tolist())
         self.parameters |= {
-            "airframe": Airframe(own[0].mass, x, y, z, own[0].heave),
+            "airframe": Airframe(
+                own[0].mass,
+                x,
+                y,
+                z,
+                own[0].heave,
+                own[0].heave_in_descent,
+                own[0].level_drag.linear,
+                own[0].level_drag.quadratic,
+                own[0].level_drag.lever,
+            ),
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
 

@@ -14,6 +14,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
+from pegasus.control.drag_compensation import level_drag
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excesses_of
@@ -221,8 +222,13 @@ class Controller(Backend):
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
         force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
         climb, sink = (self._curve.thrust(hover_speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
-        self.heave = float((sink - climb)[0, 0] * (layout.axis[:, 2] ** 2).sum())
+        upward = float((layout.axis[:, 2] ** 2).sum())
+        self.heave = float((force - climb)[0, 0]) / 0.5 * upward
         """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
+        self.heave_in_descent = float((sink - force)[0, 0]) / 0.5 * upward
+        """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
+        self.level_drag = level_drag(vehicle, float(hover_speed[0, 0]), float(density[0, 0]))
+        """Drag across z."""
         try:
             ratio = float(torque[0, 0] / force[0, 0])
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)

@@ -34,6 +34,7 @@ from pegasus.control.controller import (
     check_gains,
     check_not_negative,
 )
+from pegasus.control.drag_compensation import against_drag, torque_against_drag
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
 from pegasus.core.trajectory import Vec3 as Triple
@@ -247,15 +248,21 @@ def geometric_law(
     offset = setpoint.position - body.position
     error = eased_position(offset, slope, body, own.tilt_limit)
     slip = setpoint.velocity - body.velocity
-    demand = setpoint.acceleration - body.gravity + scaled(gains, error) + scaled(damping, slip) + integral
+    ahead = setpoint.acceleration - body.gravity
+    jerk = setpoint.jerk
+    if own.drag_compensation > 0.0:
+        more, rate = against_drag(body, ahead, jerk, setpoint.velocity, setpoint.acceleration)
+        ahead = ahead + more * own.drag_compensation
+        jerk = jerk + rate * own.drag_compensation
+    demand = ahead + scaled(gains, error) + scaled(damping, slip) + integral
     thrust = limited_acceleration(demand, body, own.tilt_limit)
     change = integral_change(vector(own.integral_lead), offset, error, slip)
     change = scaled(vector(own.integral_gain), change) * dt
     integral = integrated(integral, change, demand, thrust, own.integral_limit)
     yaw = eased_yaw(body.orientation, setpoint.yaw, heading_gain(own), own.yaw_acceleration)
-    x, y, z, rates = attitude_from_thrust(thrust, setpoint.jerk, yaw, setpoint.yaw_rate)
+    x, y, z, rates = attitude_from_thrust(thrust, jerk, yaw, setpoint.yaw_rate)
     if z[2] < _HEADED:
-        x, y, z, rates = free_of_heading(body.orientation, thrust, setpoint.jerk)
+        x, y, z, rates = free_of_heading(body.orientation, thrust, jerk)
     torque = attitude_torque(
         own,
         body,
@@ -264,6 +271,8 @@ def geometric_law(
         rotate_inverse(body.orientation, z),
         rates,
     )
+    if own.drag_compensation > 0.0:
+        torque = torque + torque_against_drag(body, thrust, setpoint.velocity) * own.drag_compensation
     torque = hurried(own.torque_lead, body, torque, turned, dt)
     lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
     lift = lift_in_climb(body, lift, setpoint.velocity)
@@ -309,6 +318,10 @@ class GeometricController(Controller):
     tilt_limit: PerCopy[float] = each(1.0)
     """Largest commanded tilt [rad], up to pi; beyond a tilt of 80 degrees the heading is free."""
 
+    drag_compensation: PerCopy[float] = each(0.0)
+    """Share of the drag across the rotors' axis, at the velocity of the trajectory, that is fed forward, 0 to
+    1; see `pegasus.control.drag_compensation`."""
+
     def check(self) -> None:
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
@@ -320,6 +333,8 @@ class GeometricController(Controller):
         for name in ("tilt_acceleration", "yaw_acceleration"):
             check_derived(name, getattr(self, name), check_above_zero)
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
+        share = self.drag_compensation
+        require(0 <= share <= 1, "drag_compensation", share, "must be from 0 to 1")
         limit = self.tilt_limit
         require(0 < limit <= math.pi, "tilt_limit", limit, "must be above 0 and at most pi [rad]")
 

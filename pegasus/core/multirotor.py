@@ -29,6 +29,7 @@ from pegasus.core.injection import Injection, VehicleFaults
 from pegasus.core.moves import disturb, place, refit, reset
 from pegasus.core.placement import Copies, StartPlacement
 from pegasus.core.plant import ColumnView, StateView, own_columns
+from pegasus.core.plausibility import unlikely_figures
 from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
 from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
@@ -428,7 +429,8 @@ class Multirotor:
                 warnings.append(check_supply(self.layout, p, environment))
             except ConfigError as error:
                 raise (of_copy(error, k) if self.variation else error.within(file=self.file)) from None
-        if warning := next(filter(None, warnings), None):
+        # Figures in wrong units, which are reported instead, may ask too much of any battery.
+        if (warning := next(filter(None, warnings), None)) and not unlikely_figures(self):
             _log.warning("%s: %s", self.name, warning)
         self.environment, self.physics_rate = environment, manager.rate
         try:

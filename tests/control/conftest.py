@@ -63,6 +63,7 @@ class StandIn:
         default_factory=lambda: layout(IRIS_ROTORS, [[0, 0, 1]] * 4, [1.0, 1.0, -1.0, -1.0])
     )
     thrust_curve: QuadraticCurve = QuadraticCurve()
+    drag: None = None
     motor: Motor = field(
         default_factory=lambda: FirstOrderMotor(
             time_constant_up=0.0125, time_constant_down=0.025, max_speed=1100.0

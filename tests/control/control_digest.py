@@ -112,6 +112,7 @@ def control(rows):
         motor=IdealMotor(max_speed=900.0),
         parameters=[SimpleNamespace(rotor_inertia=0.0)],
         environment=Environment(),
+        drag=None,
         file=None,
         estimator=None,
     )

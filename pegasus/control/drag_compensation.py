@@ -1,0 +1,112 @@
+"""Feed-forward of the drag across the rotors' axis at the velocity of the trajectory."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.step_math import Vec3, dot, maximum, norm, rotate_inverse, sqrt
+from pegasus.control.control_step import Body
+from pegasus.core.multirotor import Multirotor
+from pegasus.dynamics.drag import Drag
+
+_SLOW, _FAST = 2.0, 8.0
+"""Speeds at which the drag of a vehicle is found [m/s]."""
+
+
+@dataclass(frozen=True)
+class LevelDrag:
+    """Drag of a hovering vehicle across its z axis, c v + d v^2 at a speed v, the mean of x and y."""
+
+    linear: float = 0.0
+    """c at the rotor speeds of hovering, with which it grows [N s/m]."""
+    quadratic: float = 0.0
+    """d [N s^2/m^2]."""
+    lever: float = 0.0
+    """Height above the centre of mass at which the linear part acts [m]."""
+
+
+def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> LevelDrag:
+    """Return the drag of a vehicle by its own models of rotors and body.
+
+    Args:
+        vehicle: The vehicle.
+        rotor_speed: Rotor speed in hover [rad/s].
+        air_density: Air density [kg/m^3].
+    """
+    loads = []
+    for speed in (_SLOW, _FAST):
+        x, y = (_load(vehicle, speed * way, rotor_speed, air_density) for way in np.eye(3)[:2])
+        loads.append((float(-(x[0] + y[1]) / 2.0), float((y[3] - x[4]) / 2.0)))
+    (slow, moment), (fast, _) = loads
+    quadratic = max((fast / _FAST - slow / _SLOW) / (_FAST - _SLOW), 0.0)
+    linear = max(slow / _SLOW - quadratic * _SLOW, 0.0)
+    return LevelDrag(linear, quadratic, moment / _SLOW / linear if linear > 0.0 else 0.0)
+
+
+def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density: float) -> Array:
+    """Return force [N] and torque [N m] of rotors and body by a velocity [m/s], body frame, shape (6,)."""
+    layout, curve, drag = vehicle.layout, vehicle.thrust_curve, vehicle.drag
+    total, law = np.zeros(6), type(curve).law
+    for place, axis in zip(layout.position - vehicle.center_of_mass, layout.axis, strict=True):
+        if law is None:
+            break
+        along = float((axis * velocity).sum())
+        level = velocity - along * axis
+        size = float(np.sqrt((level * level).sum()))
+        ahead = level / max(size, 1e-12)
+        for flow, sign in ((Vec3(size, 0.0, along), 1.0), (Vec3(0.0, 0.0, 0.0), -1.0)):
+            force, torque = law(curve.parameters(), rotor_speed, flow, air_density)
+            push = sign * (force[0] * ahead + force[2] * axis)
+            turn = sign * torque[1] * np.cross(axis, ahead)
+            total += np.concatenate([push, np.cross(place, push) + turn])
+    if drag is None:
+        return total
+    if (body := type(drag).law) is not None and type(drag).wrench is Drag.wrench:
+        speeds, still = (rotor_speed,) * len(layout.axis), Vec3(0.0, 0.0, 0.0)
+        force, torque = body(drag, Vec3(*velocity.tolist()), still, speeds, air_density)
+        return np.add(total, [*(force[k] for k in range(3)), *(torque[k] for k in range(3))])
+    pushed, turned = drag.wrench(velocity[None], np.zeros((1, 3)), np.full((1, 1), air_density))
+    load: Array = np.append(pushed[0], np.zeros(3) if turned is None else turned[0])
+    return total + load
+
+
+def against_drag(
+    body: Body, thrust: Vec3, jerk: Vec3, velocity: Vec3, acceleration: Vec3
+) -> tuple[Vec3, Vec3]:
+    """Return the acceleration that balances the drag along a trajectory [m/s^2], and its rate [m/s^3].
+
+    The z axis is that of the thrust without it. Source: Faessler, Franchi and Scaramuzza 2018, "Differential
+    flatness of quadrotor dynamics subject to rotor drag", with a drag that grows like the rotors' speed.
+
+    Args:
+        body: The vehicle.
+        thrust: Acceleration by the rotors without drag, world frame [m/s^2].
+        jerk: Its rate [m/s^3].
+        velocity: Velocity in the world [m/s].
+        acceleration: Acceleration in the world [m/s^2].
+    """
+    size = maximum(norm(thrust), 1e-6)
+    z = thrust * (1.0 / size)
+    turning = (jerk - z * dot(z, jerk)) * (1.0 / size)
+    along = dot(z, velocity)
+    level = velocity - z * along
+    change = acceleration - turning * along - z * (dot(turning, velocity) + dot(z, acceleration))
+    speed = maximum(norm(level), 1e-6)
+    linear = body.rotor_drag * sqrt(size / norm(body.gravity))
+    gain = (linear + body.body_drag * speed) / body.mass
+    growth = body.body_drag * dot(level, change) / (speed * body.mass)
+    return level * gain, change * gain + level * growth
+
+
+def torque_against_drag(body: Body, thrust: Vec3, velocity: Vec3) -> Vec3:
+    """Return the torque that balances that of the rotors' drag about the centre of mass [N m].
+
+    Args:
+        body: The vehicle.
+        thrust: Acceleration by the rotors [m/s^2].
+        velocity: Velocity in the world [m/s].
+    """
+    moment = body.rotor_drag * sqrt(norm(thrust) / norm(body.gravity)) * body.drag_lever
+    local = rotate_inverse(body.orientation, velocity)
+    return Vec3(-moment * local[1], moment * local[0], 0.0)
