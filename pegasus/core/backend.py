@@ -234,7 +234,7 @@ class BackendGroup(Sequence[Backend]):
             t: Simulation time [s].
 
         Raises:
-            ConfigError: If the command has the wrong shape or is not finite.
+            ConfigError: If the command has the wrong shape.
         """
         shape = vehicle.state.rotor_speed.shape
         if self.driver is None:
@@ -245,15 +245,13 @@ class BackendGroup(Sequence[Backend]):
         if answer is None:
             return np.zeros(shape)
         command = np.asarray(answer, dtype=np.float64)
-        if command.shape == shape and np.logical_and.reduce(np.isfinite(command), None):
-            return command
         if command.shape != shape:
             raise ConfigError(
                 f"must have shape {shape}: one rotor speed [rad/s] per vehicle and rotor",
                 field=f"shape of {_source(self.driver, vehicle, t)}",
                 value=command.shape,
             )
-        raise not_finite(self.driver, vehicle, command, t)
+        return command
 
     def require_restarts(self) -> None:
         """Raise a ConfigError unless the driving backend can start single copies anew."""
