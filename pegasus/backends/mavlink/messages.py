@@ -166,6 +166,21 @@ class Decoder:
         self.bad_byte_count = 0
         """Number of bytes so far that belonged to no message to decode."""
 
+    def only(self, data: bytes) -> Any:
+        """Return the message of data that is one whole frame to decode by a template, else None.
+
+        It is a shortcut for the answers of the lockstep; other data are left to `feed`.
+        """
+        wanted = self._wanted.get(data[_NUMBER_AT:_HEADER_SIZE])
+        if wanted is None or self._waiting:
+            return None
+        (extra, template), body = wanted, len(data) - _CHECKSUM_SIZE
+        if template is None or data[:1] != _START or data[1] != body - _HEADER_SIZE or data[2]:
+            return None
+        if self._checksum(data[1:body] + extra) != int.from_bytes(data[body:], "little"):
+            return None
+        return template.unpack(data[_HEADER_SIZE:body])
+
     def feed(self, data: bytes) -> Iterator[Any]:
         """Yield the messages that are complete with new data.
 

@@ -180,8 +180,11 @@ class HilInstance:
         except LinkClosedError as error:
             self._disconnect(str(error))
             return True
-        for message in self._decoder.feed(data):
-            self._take(message)
+        if (answer := self._decoder.only(data)) is not None:
+            self._take(answer)
+        else:
+            for message in self._decoder.feed(data):
+                self._take(message)
         return bool(data)
 
     def give_up(self, t: float, limit: float) -> None:

@@ -57,8 +57,6 @@ WIND_COV, ESC_INFO, ESC_STATUS, ODOMETRY.
 """
 _LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
 """PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
-_LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
-"""PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
 _SHARED_FROM = 10
 _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT = 13030, 14580, 18570
 _UDP_PORTS = (PAYLOAD_PORT, _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT)

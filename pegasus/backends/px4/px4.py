@@ -50,7 +50,7 @@ from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.core.backend import Backend, Failure, note_failure
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.sensor import Reading
-from pegasus.core.state import Plan, VehicleState
+from pegasus.core.state import Estimate, Plan, VehicleState
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -124,6 +124,8 @@ class PX4(Backend):
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
+        self._estimates: EstimateListener | None = None
+        """Listener of this run or, after its end, of the last one."""
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
@@ -143,6 +145,11 @@ class PX4(Backend):
     def armed(self) -> list[bool]:
         """Armed state of each autopilot, N values; False before the start."""
         return [instance.armed for instance in self._instances] or [False] * self._count
+
+    @property
+    def estimate(self) -> Estimate | None:  # type: ignore[override]
+        """State estimates of the autopilots, decoded at each step from the first time that they are read."""
+        return None if self._estimates is None else self._estimates.estimate
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Validate the options and open the ports.
@@ -239,7 +246,7 @@ class PX4(Backend):
             origin=vehicle.environment.origin,
             unwanted=PAYLOAD_STREAMS if self.connection is None else (),
         )
-        self.estimate = self._listener.estimate
+        self._estimates = self._listener
         self._failures = FailureListener(
             [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
             [number + 1 for number in numbers],
@@ -336,9 +343,7 @@ class PX4(Backend):
             for i in range(len(processes)):
                 remove_remains(self.first_instance + i)
         finally:
-            if self._lockstep is not None:
-                self._lockstep.close()
-                self._lockstep = None
+            self._lockstep = None
             for link in self._links:
                 link.close()
             for hub in self._hubs:
