@@ -14,6 +14,7 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import rotor_map
 from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
+from pegasus.backends.mavlink.health_link import HealthListener
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.local_axes import LocalAxes
@@ -47,7 +48,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.core.backend import Backend, Failure, note_failure
+from pegasus.core.backend import Backend, EstimatorHealth, Failure, note_failure
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Estimate, Plan, VehicleState
@@ -128,6 +129,7 @@ class PX4(Backend):
         """Listener of this run or, after its end, of the last one."""
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
+        self._health: HealthListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
@@ -256,6 +258,8 @@ class PX4(Backend):
         if vehicle.battery is not None and self._sends_battery():
             taps, systems = [hub.tap for hub in self._hubs], [number + 1 for number in numbers]
             self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
+        autopilots = [f"PX4 {number}" for number in numbers]
+        self._health = HealthListener([hub.tap for hub in hubs], vehicle.name, autopilots)
         names = [instance.name for instance in self._instances]
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
         origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
@@ -311,6 +315,8 @@ class PX4(Backend):
             self._failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
+        if self._health is not None:
+            self._health.update(t, armed=self.armed)
         if self._battery is not None:
             self._battery.update(t, present=present)
         if self._pilot is not None:
@@ -335,6 +341,11 @@ class PX4(Backend):
         folders = [process.directory for process in self._processes]
         return sorted(log for folder in folders for log in folder.glob("log/**/*.ulg"))
 
+    @property
+    def health(self) -> Sequence[EstimatorHealth]:
+        """Health of the autopilots' estimators by ESTIMATOR_STATUS."""
+        return () if self._health is None else self._health.health
+
     def stop(self) -> None:
         """End launched autopilots and close every link."""
         processes, self._processes = self._processes, []
@@ -349,10 +360,10 @@ class PX4(Backend):
             for hub in self._hubs:
                 hub.link.close()
             self._links, self._instances, self._hubs = [], [], []
-            for follower in (self._pilot, self._listener, self._failures, self._battery):
+            for follower in (self._pilot, self._listener, self._failures, self._battery, self._health):
                 if follower is not None:
                     follower.close()
-            self._pilot = self._listener = self._failures = self._battery = None
+            self._pilot = self._listener = self._failures = self._battery = self._health = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None

@@ -50,6 +50,8 @@ def test_the_summary_names_the_ulog(px4):
             simulation.add_observer(audit)
         summary = summarize(simulation, tracking, energy, outcomes, wall_time=1.0)
         assert summary.autopilot_logs == [str(log)]
+        (health,) = summary.estimator_health
+        assert (health.vehicle, health.autopilot) == ("iris", f"PX4 {backend.first_instance}")
     assert started_with(px4())["PX4_PARAM_SDLOG_PROFILE"] == "1"
 
 
