@@ -12,6 +12,7 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import UdpLink
 from pegasus.control.mission import Mission
+from pegasus.control.mission_step import OwnTable
 from pegasus.sensors.imu import ImuReading
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -92,14 +93,17 @@ def test_ardupilot_costs_one_send_and_one_receive():
 
 def test_the_pilot_thinks_when_it_speaks(monkeypatch):
     """A trajectory would be evaluated at every step, although set-points are sent only 20 times a second."""
-    times, update = [], Mission.update
-    monkeypatch.setattr(Mission, "update", lambda self, t, state: times.append(t) or update(self, t, state))
+    times, update, made, advance = [], OwnTable.update, [], Mission.advance
+    monkeypatch.setattr(OwnTable, "update", lambda self, t, *rest: times.append(t) or update(self, t, *rest))
+    monkeypatch.setattr(Mission, "advance", lambda *arguments: made.append(1) or advance(*arguments))
     backend = PX4(launch=False, trajectory=[{"takeoff": {"height": 2.0}}])
     with Simulation(seed=8) as simulation:
         simulation.add(iris(backend, Answerer(call, half)))
         simulation.run(2.0)
     assert 38 <= len(times) <= 40
     np.testing.assert_allclose(np.diff(times), 0.052, atol=1e-9)
+    # Points are made for many set-points: at the first two, and with each phase of the flight.
+    assert len(made) < 8
 
 
 def test_estimates_are_read_when_they_come(monkeypatch):

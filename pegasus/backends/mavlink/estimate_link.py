@@ -59,7 +59,7 @@ class EstimateListener:
         unwanted: Sequence[int] = (),
     ) -> None:
         self._estimate = Estimate.unknown(len(systems))
-        self._is_read = False
+        self._is_read = self._are_heard = False
         self._now: tuple[float, VehicleState, Sequence[bool]] | None = None
         intervals = [(number, _STOP) for number in unwanted]
         intervals += [(number, interval * 1e6) for number, interval in _INTERVALS.items()]
@@ -102,7 +102,8 @@ class EstimateListener:
                     if line.local_origin is None:
                         self._place(line, state.position[row].tolist())
             self._look_at = min(line.silent_at for line in self._lines) - _SAME_INSTANT
-        if self._is_read or not all(line.is_heard for line in self._lines):
+            self._are_heard = all(line.is_heard for line in self._lines)
+        if self._is_read or not self._are_heard:
             self._read(self._inbox.ready(), *self._now)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ read by templates, because pymavlink takes several times as long: see docs/autop
 """
 
 import itertools
+import struct
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,6 +29,7 @@ FREQUENT = frozenset(
 # A frame: start, length of the payload, two bytes of flags, sequence, system, component, message id (three
 # bytes), payload, checksum.
 _START = b"\xfd"
+_HEADER = struct.Struct("<6B3s")
 _NUMBER_AT = 7
 _HEADER_SIZE, _CHECKSUM_SIZE, _SIGNATURE_SIZE = 10, 2, 13
 _SIGNED = 0x01
@@ -73,27 +75,26 @@ class Template:
             spans = ((end - length, end) for end, length in zip(ends, lengths, strict=True))
             self._fields = itemgetter(*(slice(*span) if span[1] - span[0] > 1 else span[0] for span in spans))
 
-    def pack(self, message: Any) -> Any:
-        """Return the payload of a message, with the zero bytes at its end."""
-        if self._fields is None:
-            return self._struct.pack(*message)
-        values = list(message)
-        # From the last to the first, so that the places of those before stay.
-        for at in self._arrays:
-            values[at : at + 1] = values[at]
-        return self._struct.pack(*values)
-
-    def frame(self, message: Any, header: bytes) -> bytes:
-        """Return the frame of a message.
+    def order(self, *names: str) -> Callable[[tuple[Any, ...]], Any]:
+        """Return the function from all fields in an order of one's own to a message.
 
         Args:
-            message: The message.
-            header: Bytes between the length and the message id, shape (5,).
+            names: Names of all fields in that order.
         """
+        arrange, kind = itemgetter(*map(names.index, self.type._fields)), self.type
+        return lambda values: tuple.__new__(kind, arrange(values))
+
+    def frame(self, message: Any, sequence: int, system: int, component: int) -> bytes:
+        """Return the frame of a message; see `encode`."""
+        values = message
+        if self._arrays:
+            values = list(message)
+            # From the last to the first, so that the places of those before stay.
+            for at in self._arrays:
+                values[at : at + 1] = values[at]
         # A payload has at least one byte.
-        payload = self.pack(message)
-        payload = payload.rstrip(b"\0") or payload[:1]
-        body = bytes((len(payload),)) + header + self._number + payload
+        payload = self._struct.pack(*values).rstrip(b"\0") or b"\0"
+        body = _HEADER.pack(len(payload), 0, 0, sequence & 0xFF, system, component, self._number) + payload
         frame: bytes = _START + body + self._checksum(body + self._extra).to_bytes(2, "little")
         return frame
 
@@ -105,7 +106,7 @@ class Template:
 
 
 @cache
-def message_type(name: str) -> Callable[..., Any]:
+def message_type(name: str) -> Any:
     """Return the constructor of a message: its arguments are the fields by name, zero unless given.
 
     Messages have their fields as attributes, and their name as `msgname`. Those of `FREQUENT` are named
@@ -141,7 +142,7 @@ def encode(message: Any, *, sequence: int, system: int = 1, component: int = 200
         writer = _writer(system, component)
         writer.seq = sequence & 0xFF
         return bytes(message.pack(writer))
-    frame: bytes = template.frame(message, bytes((0, 0, sequence & 0xFF, system, component)))
+    frame: bytes = template.frame(message, sequence, system, component)
     return frame
 
 

@@ -289,10 +289,11 @@ class PX4(Backend):
                 truths = self._truth.messages(times, t)
             receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
         links = self._vehicle.faults.links
+        fails = links.fail("mavlink")
         for i, instance in enumerate(instances):
             if not present[i]:
                 continue
-            if instance.line is None and links.fail("mavlink"):
+            if fails and instance.line is None:
                 instance.line = FaultyLine(links, "mavlink", i)
             elif instance.line is not None and instance.line.is_idle:
                 instance.line = None
@@ -315,12 +316,13 @@ class PX4(Backend):
             self._failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
+        armed = self.armed
         if self._health is not None:
-            self._health.update(t, armed=self.armed)
+            self._health.update(t, armed=armed)
         if self._battery is not None:
             self._battery.update(t, present=present)
         if self._pilot is not None:
-            self._pilot.update(t, state, present=present, armed=self.armed)
+            self._pilot.update(t, state, present=present, armed=armed)
         self._lockstep.published()
 
     def command(self, t: float) -> Array:
