@@ -31,7 +31,6 @@ from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
     HIL_PORT,
-    LOGGED,
     PAYLOAD_PORT,
     PAYLOAD_STREAMS,
     PX4Program,
@@ -178,7 +177,6 @@ class PX4(Backend):
                 derived={
                     **self._sensors.delays,
                     **geometry,
-                    **LOGGED,
                     **self._battery_parameters(),
                     **self._asked(),
                 },

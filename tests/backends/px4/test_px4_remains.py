@@ -52,7 +52,24 @@ def test_the_summary_names_the_ulog(px4):
         assert summary.autopilot_logs == [str(log)]
         (health,) = summary.estimator_health
         assert (health.vehicle, health.autopilot) == ("iris", f"PX4 {backend.first_instance}")
-    assert started_with(px4())["PX4_PARAM_SDLOG_PROFILE"] == "1"
+    topics = Path("etc", "logging", "logger_topics.txt")
+    assert "vehicle_attitude 20\n" in (log.parents[2] / topics).read_text()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_own_topics_of_the_log(px4, tmp_path, kept):
+    """PX4 would log few topics although the user has chosen others, or its scripts would be missing."""
+    folder = tmp_path / "kept" if kept else None
+    for parameters in ({}, {"SDLOG_PROFILE": 131}):
+        backend = px4(parameters=parameters, working_directory=folder)
+        with Simulation() as simulation:
+            simulation.add(iris(backend))
+            simulation.step()
+        own = (folder or backend.run_folder) / f"px4_{backend.first_instance}" / "etc"
+        assert (own / "init.d-posix").is_dir()
+        assert not own.is_symlink()
+        chosen = (own / "logging" / "logger_topics.txt").read_text()
+        assert bool(chosen) == (not parameters)
 
 
 def test_files_outside_of_the_run_are_removed(px4):
