@@ -61,5 +61,6 @@ def prepare_folder(directory: Path, data: Path, *, reduced: bool) -> None:
                 link.unlink()
             if not link.exists():
                 link.symlink_to(entry)
-        lines = [f"{name} {interval}\n" for interval, names in _INTERVALS.items() for name in names]
+        # The first instance: PX4 takes 255 topics, and would reserve ten instances of each.
+        lines = [f"{name} {interval} 0\n" for interval, names in _INTERVALS.items() for name in names]
         topics.write_text("".join(lines) if reduced else "", encoding="utf-8")

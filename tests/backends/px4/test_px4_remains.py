@@ -53,7 +53,7 @@ def test_the_summary_names_the_ulog(px4):
         (health,) = summary.estimator_health
         assert (health.vehicle, health.autopilot) == ("iris", f"PX4 {backend.first_instance}")
     topics = Path("etc", "logging", "logger_topics.txt")
-    assert "vehicle_attitude 20\n" in (log.parents[2] / topics).read_text()
+    assert "vehicle_attitude 20 0\n" in (log.parents[2] / topics).read_text()
 
 
 @pytest.mark.parametrize("kept", [True, False])
