@@ -81,8 +81,8 @@ class Template:
         Args:
             names: Names of all fields in that order.
         """
-        arrange, kind = itemgetter(*map(names.index, self.type._fields)), self.type
-        return lambda values: tuple.__new__(kind, arrange(values))
+        places, kind = [names.index(name) for name in self.type._fields], self.type
+        return lambda values: tuple.__new__(kind, map(values.__getitem__, places))
 
     def frame(self, message: Any, sequence: int, system: int, component: int) -> bytes:
         """Return the frame of a message; see `encode`."""
