@@ -212,12 +212,12 @@ class Plant:
         if self._foresee is not None:
             self._foresee(dt)
 
-    def advance(self, t: float, dt: float) -> bool:
+    def advance(self, dt: float, t: float = 0.0) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
-            t: Simulation time at the start of the step [s].
             dt: Length of the step [s].
+            t: Simulation time at its start [s], for errors.
 
         Returns:
             Whether a battery has become low or empty.

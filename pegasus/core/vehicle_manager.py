@@ -203,7 +203,7 @@ class VehicleManager(Collection[Multirotor]):
             self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        rung = self._plant.advance(t, dt)
+        rung = self._plant.advance(dt, t)
         for vehicle in self._faulty:
             vehicle.faults.release()
         if rung:

@@ -104,7 +104,7 @@ def _bench() -> tuple[dict[float, tuple[float, float, float]], float, Array]:
         columns["command"][...] = voltage
         speeds = []
         for _ in range(3000):
-            plant.advance(0.0, _STEP)
+            plant.advance(_STEP)
             speeds.append(float(columns["rotor_speed"][0, 0]))
         if voltage == 10.0:
             share = (np.array(speeds) - before) / (speeds[-1] - before)

@@ -136,7 +136,7 @@ def _lag() -> tuple[list[float], list[tuple[str, Array, Array]]]:
         columns["command"][...] = last
         speeds = [first]
         for _ in range(300):
-            plant.advance(0.0, _STEP)
+            plant.advance(_STEP)
             speeds.append(float(columns["rotor_speed"][0, 0]))
         times = np.arange(len(speeds), dtype=np.float64) * _STEP
         share = (np.array(speeds) - first) / (last - first)
