@@ -19,6 +19,8 @@ BLOCK = 512
 
 _NEVER = 2**62
 """Step at which the next points are due of a mission without any."""
+_SAME_INSTANT = 1e-6
+"""Tolerance of equal times [s]."""
 
 REST, IDLE, FLY, START = 0, 1, 2, 3
 """Rotors of a copy: at rest, idling, controlled, and controlled for the first time."""
@@ -340,15 +342,21 @@ class OwnTable:
         self._state, self._update_count = VehicleState.at_rest(count, 0), 0
         bodies = {"position": self._state.position, "velocity": self._state.velocity}
         self._table = MissionTable([(mission, self._state, slice(0, count))], bodies)
+        self._mission, self._interval, self._expected = mission, 0.0, 0.0
 
-    def update(self, t: float, state: VehicleState) -> None:
+    def update(self, t: float, state: VehicleState, interval: float = 0.0) -> None:
         """Advance the references to a time.
 
         Args:
             t: Simulation time [s].
             state: True state at t.
+            interval: Time until the next update [s], 0 if unknown: points are made ahead for many updates.
         """
         for name in ("position", "velocity", "rotation"):
             getattr(self._state, name)[...] = getattr(state, name)
-        self._table.update(self._update_count, t, lambda: np.array([t]))
+        if self._interval and abs(t - self._expected) > _SAME_INSTANT:
+            self._table.renew([member for member, _ in self._mission.members])
+        self._interval, self._expected = interval, t + interval
+        steps: Array = np.arange(BLOCK if interval else 1, dtype=np.float64)
+        self._table.update(self._update_count, t, lambda: t + interval * steps)
         self._update_count += 1

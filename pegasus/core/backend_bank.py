@@ -88,7 +88,7 @@ class Backends:
             t: Simulation time [s].
 
         Raises:
-            ConfigError: If a command has the wrong shape or is not finite.
+            ConfigError: If a command has the wrong shape.
         """
         commanded = self._alone
         if bodies["position"] is not self._bound:

@@ -10,6 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.core.backend import not_finite
 from pegasus.core.driven import require_slow_motors
 from pegasus.core.plant_energy import EnergyLaunch, EnergyRows
 from pegasus.core.plant_models import (
@@ -211,17 +212,18 @@ class Plant:
         if self._foresee is not None:
             self._foresee(dt)
 
-    def advance(self, dt: float) -> bool:
+    def advance(self, dt: float, t: float = 0.0) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
             dt: Length of the step [s].
+            t: Simulation time at its start [s], for errors.
 
         Returns:
             Whether a battery has become low or empty.
 
         Raises:
-            ConfigError: If a wrench is not finite, or the motion of a vehicle has diverged.
+            ConfigError: If a command or wrench is not finite, or the motion of a vehicle has diverged.
         """
         if self._advance is None:
             self.prepare(dt)
@@ -229,7 +231,7 @@ class Plant:
             self._advance(dt)
             if self._alarm[0]:
                 self._alarm[0] = 0
-                raise self._fault()
+                raise self._fault(t)
         if self._draw is None:
             return False
         self._draw(dt)
@@ -248,14 +250,16 @@ class Plant:
         if self._observe is not None:
             self._observe(1.0 / dt)
 
-    def _fault(self) -> ConfigError:
+    def _fault(self, t: float) -> ConfigError:
         fault = self.columns["fault"]
         row = int(np.flatnonzero(fault)[0])
-        vehicle, copy = [(v.name, copy) for v in self._vehicles for copy in range(v.count)][row]
+        vehicle, copy = [(v, copy) for v in self._vehicles for copy in range(v.count)][row]
+        if fault[row] == 3:
+            return not_finite(vehicle.backends.driver, vehicle, vehicle.command, t)
         if fault[row] == 1:
             return ConfigError(
                 "force and torque must be finite",
-                field=f"wrench on vehicle {vehicle!r}",
+                field=f"wrench on vehicle {vehicle.name!r}",
                 remedy="check its thrust curve, motor and drag",
             )
         speed, rate = (
@@ -264,7 +268,7 @@ class Plant:
         )
         return ConfigError(
             f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
-            field=f"motion of vehicle {vehicle!r}, copy {copy}",
+            field=f"motion of vehicle {vehicle.name!r}, copy {copy}",
             remedy="raise the rate of the physics, or look for a force or torque too large for it",
         )
 

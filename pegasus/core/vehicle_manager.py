@@ -170,7 +170,7 @@ class VehicleManager(Collection[Multirotor]):
             t: Simulation time [s].
 
         Raises:
-            ConfigError: If a command has the wrong shape or is not finite.
+            ConfigError: If a command has the wrong shape.
         """
         self._backends.command(self, self._plant.columns, t)
 
@@ -194,7 +194,7 @@ class VehicleManager(Collection[Multirotor]):
             dt: Length of the step [s].
 
         Raises:
-            ConfigError: If a wrench is not finite, or the motion of a vehicle has diverged.
+            ConfigError: If a command or wrench is not finite, or the motion of a vehicle has diverged.
         """
         self._environment.sample(self._bodies.position, t, self._samples)
         self._wakes.update()
@@ -205,7 +205,7 @@ class VehicleManager(Collection[Multirotor]):
             self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        rung = self._plant.advance(dt)
+        rung = self._plant.advance(dt, t)
         for vehicle in self._faulty:
             vehicle.faults.release()
         if rung:

@@ -390,6 +390,11 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     rows.fault[i] = fault_of(load, torque, v, w)
     if not moderate(rows.velocity[i], rows.angular_velocity[i]):
         rows.fault[i] = 2
+    for j in range(frame.rotor_count):
+        command = rows.command[i, j]
+        # Neither an infinite number less itself nor one that is not a number is 0.
+        if command - command != 0.0:
+            rows.fault[i] = 3
     if rows.fault[i] != 0:
         rows.alarm[0] = 1
     rows.free_orientation[i] = q

@@ -183,7 +183,8 @@ class PlantRows(WrenchRows):
     load: Column[Vec3]
     """`force` and the weight [N]."""
     fault: Column[int]
-    """1 after a wrench that is not finite, 2 after a motion beyond all bounds, else 0."""
+    """1 after a wrench that is not finite, 2 after a motion beyond all bounds, 3 after a command that
+    is not finite, else 0."""
     alarm: Column[int]
     """One cell for all copies, set to 1 with any `fault`."""
     limited_command: Table[Real]

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import Failure
+from pegasus.core.backend import EstimatorHealth, Failure
 from pegasus.core.simulation import Simulation
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.outcome import OUTCOMES, Outcome, OutcomeAudit
@@ -81,6 +81,8 @@ class Summary:
     """Autopilots that have terminated or stopped responding."""
     autopilot_logs: Sequence[str] = ()
     """Paths of the autopilots' own logs, such as ULogs."""
+    estimator_health: Sequence[EstimatorHealth] = ()
+    """Health of the autopilots' estimators by their own messages."""
 
     @property
     def real_time_factor(self) -> float:
@@ -190,6 +192,7 @@ def summarize(
         outcomes: Outcomes, observed from the start.
         wall_time: Wall time of the run [s].
     """
+    backends = [backend for vehicle in simulation.vehicles for backend in vehicle.backends]
     return Summary(
         world=simulation.world_name,
         seed=simulation.seed,
@@ -200,9 +203,8 @@ def summarize(
         energy=energy.balances(),
         outcomes=outcomes.outcomes(),
         failures=simulation.failures,
-        autopilot_logs=[
-            str(log) for vehicle in simulation.vehicles for b in vehicle.backends for log in b.logs
-        ],
+        autopilot_logs=[str(log) for backend in backends for log in backend.logs],
+        estimator_health=[health for backend in backends for health in backend.health],
     )
 
 

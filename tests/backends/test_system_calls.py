@@ -12,6 +12,7 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import UdpLink
 from pegasus.control.mission import Mission
+from pegasus.control.mission_step import OwnTable
 from pegasus.sensors.imu import ImuReading
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -26,7 +27,7 @@ class Counted:
 
     def __getattr__(self, name):
         method = getattr(self._socket, name)
-        if name in ("send", "sendto", "recv", "recvfrom"):
+        if name in ("send", "sendto", "recv", "recvfrom", "poll"):
             self._calls.append(name)
         return method
 
@@ -53,13 +54,12 @@ def test_px4_costs_one_send_and_one_receive(vehicle_count, copies, monkeypatch):
         for backend in backends:
             for link in backend._links:
                 link._socket = Counted(link._socket, calls)
-            select = backend._lockstep._selector.select
-            backend._lockstep._selector.select = lambda limit, f=select: selects.append(limit) or f(limit)
+            backend._lockstep._poll = Counted(backend._lockstep._poll, selects)
         simulation.step(STEPS)
     assert sorted(set(calls)) == ["recv", "send"]
     assert calls.count("send") == calls.count("recv") == STEPS * vehicle_count * copies
     # One poll of the payload links of all copies, which are silent.
-    assert selects == [0.0] * STEPS * vehicle_count
+    assert selects == ["poll"] * STEPS * vehicle_count
     assert empty == []
 
 
@@ -93,14 +93,17 @@ def test_ardupilot_costs_one_send_and_one_receive():
 
 def test_the_pilot_thinks_when_it_speaks(monkeypatch):
     """A trajectory would be evaluated at every step, although set-points are sent only 20 times a second."""
-    times, update = [], Mission.update
-    monkeypatch.setattr(Mission, "update", lambda self, t, state: times.append(t) or update(self, t, state))
+    times, update, made, advance = [], OwnTable.update, [], Mission.advance
+    monkeypatch.setattr(OwnTable, "update", lambda self, t, *rest: times.append(t) or update(self, t, *rest))
+    monkeypatch.setattr(Mission, "advance", lambda *arguments: made.append(1) or advance(*arguments))
     backend = PX4(launch=False, trajectory=[{"takeoff": {"height": 2.0}}])
     with Simulation(seed=8) as simulation:
         simulation.add(iris(backend, Answerer(call, half)))
         simulation.run(2.0)
     assert 38 <= len(times) <= 40
     np.testing.assert_allclose(np.diff(times), 0.052, atol=1e-9)
+    # Points are made for many set-points: at the first two, and with each phase of the flight.
+    assert len(made) < 8
 
 
 def test_estimates_are_read_when_they_come(monkeypatch):
@@ -114,4 +117,4 @@ def test_estimates_are_read_when_they_come(monkeypatch):
         assert all(found == [] for found in read)
         backend._hubs[0].deliver(struct.pack("B", 0xFD))
         simulation.step()
-        assert len(read[-1]) == 1
+        assert [len(found) for found in read[-2:]] == [1, 1]

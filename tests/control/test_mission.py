@@ -7,7 +7,8 @@ import pytest
 
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.control import Mission, trajectories
-from pegasus.control.trajectories import Point, Trajectory
+from pegasus.control.mission_step import OwnTable
+from pegasus.control.trajectories import Point, Trajectory, trajectory_from_spec
 from pegasus.core.state import VehicleState
 
 DT = 0.01
@@ -255,3 +256,26 @@ def test_a_vehicles_reference_does_not_depend_on_the_others():
         assert one.segment == three.segment
         for name in ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate", "idle"):
             np.testing.assert_array_equal(getattr(one, name), getattr(three, name)[:1], name)
+
+
+def test_points_made_ahead_are_those_of_each_time():
+    """Set-points of an autopilot would be of other times where its pilot paused, or where a phase begins."""
+    parts = [
+        {"takeoff": {"height": 2.0}},
+        {"waypoints": {"points": [[0.0, 0.0, 2.0], [3.0, 1.0, 2.0]]}},
+        {"land": {}},
+    ]
+    missions = [Mission(trajectory_from_spec(parts), count=1, relative=True, spin_up=1.0) for _ in range(2)]
+    tables = [OwnTable(mission, 1) for mission in missions]
+    state = VehicleState.at_rest(1, 4)
+    times = 0.052 * np.arange(400)
+    times[150:] += 0.0123
+    for t in times:
+        for table, interval in zip(tables, (0.0, 0.052), strict=True):
+            table.update(t, state, interval)
+        each, ahead = (mission.reference for mission in missions)
+        for name in ("position", "velocity", "acceleration", "yaw"):
+            np.testing.assert_allclose(getattr(ahead, name), getattr(each, name), atol=1e-9)
+        assert (ahead.idle == each.idle).all()
+        state.position[...] = each.position
+    assert all(mission.finished for mission in missions)

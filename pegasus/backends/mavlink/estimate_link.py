@@ -58,12 +58,12 @@ class EstimateListener:
         flat: bool = False,
         unwanted: Sequence[int] = (),
     ) -> None:
-        self.estimate = Estimate.unknown(len(systems))
-        """Their estimates; live arrays."""
+        self._estimate = Estimate.unknown(len(systems))
+        self._is_read = self._are_heard = False
+        self._now: tuple[float, VehicleState, Sequence[bool]] | None = None
         intervals = [(number, _STOP) for number in unwanted]
         intervals += [(number, interval * 1e6) for number, interval in _INTERVALS.items()]
-        self.local_position = np.full((len(systems), 3), math.nan)
-        """Positions in their local frames, in the world's axes [m], shape (N, 3); NaN until known."""
+        self._local_position = np.full((len(systems), 3), math.nan)
         self._inbox = Inbox()
         self._lines = [
             _Line(link, system, row, intervals, self._inbox)
@@ -71,6 +71,18 @@ class EstimateListener:
         ]
         self._origin, self._flat = origin, flat
         self._look_at = -math.inf
+
+    @property
+    def estimate(self) -> Estimate:
+        """Their estimates; live arrays, up to date from the first time that they are read."""
+        self._follow()
+        return self._estimate
+
+    @property
+    def local_position(self) -> Array:
+        """Positions in their local frames, in the world's axes [m], shape (N, 3); NaN until known."""
+        self._follow()
+        return self._local_position
 
     def update(self, t: float, state: VehicleState, *, present: Sequence[bool]) -> None:
         """Read messages received by time t, and ask silent autopilots again.
@@ -80,17 +92,19 @@ class EstimateListener:
             state: True state.
             present: Whether each autopilot is connected.
         """
+        self._now = t, state, present
         if t >= self._look_at:
             for row, line in enumerate(self._lines):
                 if present[row]:
+                    if not self._is_read:
+                        line.hold(t)
                     line.ask_again(t)
                     if line.local_origin is None:
                         self._place(line, state.position[row].tolist())
             self._look_at = min(line.silent_at for line in self._lines) - _SAME_INSTANT
-        for line in self._inbox.ready():
-            if present[line.row]:
-                for message in line.receive():
-                    self._take(t, line.row, line, message, state)
+            self._are_heard = all(line.is_heard for line in self._lines)
+        if self._is_read or not self._are_heard:
+            self._read(self._inbox.ready(), *self._now)
 
     def close(self) -> None:
         """Close the links."""
@@ -98,13 +112,26 @@ class EstimateListener:
             line.close()
         self._inbox.close()
 
+    def _follow(self) -> None:
+        """Decode what has come, and from now on at each step."""
+        if not self._is_read:
+            self._is_read = True
+            if self._now is not None:
+                self._read(self._lines, *self._now)
+
+    def _read(self, lines: "Sequence[_Line]", t: float, state: VehicleState, present: Sequence[bool]) -> None:
+        for line in lines:
+            if present[line.row]:
+                for message in line.receive():
+                    self._take(t, line.row, line, message, state)
+
     def _take(self, t: float, row: int, line: "_Line", message: Any, state: VehicleState) -> None:
-        estimate = self.estimate
+        estimate = self._estimate
         if message.msgname == "LOCAL_POSITION_NED":
             assert line.local_origin is not None
             line.received_at = estimate.received[row] = t
             moved = line.axes.reverse.vector((message.y, message.x, -message.z))
-            self.local_position[row] = moved
+            self._local_position[row] = moved
             here = [a + b for a, b in zip(line.local_origin, moved, strict=True)]
             if math.dist(here, line.heading_place) > _SAME_AXES:
                 self._set_heading(line, here)
@@ -162,6 +189,7 @@ class _Line:
         self.received_at = -math.inf
         self._link: Link | None = None
         self._decoder = Decoder(*_HEARD)
+        self._held = b""
         self._sequence = 0
         self._next_request = -math.inf
         self._is_asked = False
@@ -177,21 +205,34 @@ class _Line:
             self._next_request, self._is_asked = t + _RETRY_INTERVAL, False
             self._ask()
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether it has sent a position."""
+        return self.received_at > -math.inf
+
+    def hold(self, t: float) -> None:
+        """Keep what was received since the last call for `receive`; it is silent without a position."""
+        if self.is_heard:
+            self._held = self._received()
+            if _LOCAL_POSITION_NED.to_bytes(3, "little") in self._held:
+                self.received_at = t
+
     def receive(self) -> list[Any]:
         """Return the received messages."""
-        if self._link is None:
-            return []
-        try:
-            data = self._link.receive()
-        except LinkClosedError:
-            self.close()
-            return []
+        data, self._held = self._held + self._received(), b""
         messages = list(self._decoder.feed(data))
         if messages and not self._is_asked:
             # It may have ignored requests before its first message.
             self._is_asked = True
             self._ask()
         return messages
+
+    def _received(self) -> bytes:
+        try:
+            return b"" if self._link is None else self._link.receive()
+        except LinkClosedError:
+            self.close()
+            return b""
 
     def close(self) -> None:
         """Close the link."""

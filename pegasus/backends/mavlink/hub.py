@@ -1,12 +1,15 @@
 """Links with several users, and several links polled together."""
 
 import selectors
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pegasus.backends.mavlink.link import Link
 
-_MAX_PENDING = 65536
-"""Maximum number of bytes kept for a user that does not receive; older ones are dropped."""
+_MAX_PENDING = 256
+"""Maximum number of deliveries kept for a user that does not receive; older ones are dropped."""
 
 
 class LinkHub:
@@ -35,7 +38,9 @@ class LinkHub:
     def deliver(self, data: bytes) -> None:
         """Deliver bytes to all users."""
         for tap in self._taps:
-            tap.pending = (tap.pending + data)[-_MAX_PENDING:]
+            if not tap.pending:
+                tap.announce()
+            tap.pending.append(data)
 
 
 class _Tap(Link):
@@ -43,7 +48,9 @@ class _Tap(Link):
 
     def __init__(self, link: Link, users: "list[_Tap]") -> None:
         self._link, self._users = link, users
-        self.pending = b""
+        self.pending: deque[bytes] = deque(maxlen=_MAX_PENDING)
+        self.announce: Callable[[], Any] = lambda: None
+        """Called when bytes come after none were pending."""
 
     @property
     def connected(self) -> bool:
@@ -66,7 +73,8 @@ class _Tap(Link):
 
     def receive(self) -> bytes:
         """Return the bytes received since the last call."""
-        data, self.pending = self.pending, b""
+        data = b"".join(self.pending)
+        self.pending.clear()
         return data
 
     def close(self) -> None:
@@ -76,31 +84,41 @@ class _Tap(Link):
 
 
 class Inbox:
-    """Links of several owners, polled together: one system call shows which of them can be read."""
+    """Links of several owners, polled together: one system call shows which of them can be read.
+
+    Those of hubs are not polled: they announce what they get.
+    """
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._others: list[tuple[Link, Any]] = []
+        self._announced: dict[_Tap, Any] = {}
         self._polled_count = 0
 
     def add(self, link: Link, owner: Any) -> None:
         """Add an open link with its owner."""
-        if link.fileno() >= 0:
+        if isinstance(link, _Tap):
+            link.announce = partial(self._announced.__setitem__, link, owner)
+            if link.has_pending:
+                link.announce()
+        else:
             self._selector.register(link, selectors.EVENT_READ, owner)
             self._polled_count += 1
-        else:
-            self._others.append((link, owner))
 
     def remove(self, link: Link) -> None:
         """Remove a link before it is closed."""
-        if link.fileno() >= 0:
+        if isinstance(link, _Tap):
+            self._announced.pop(link, None)
+        else:
             self._selector.unregister(link)
             self._polled_count -= 1
-        self._others = [(other, owner) for other, owner in self._others if other is not link]
 
     def ready(self) -> list[Any]:
         """Return the owners of the links that can be read without waiting."""
-        owners = [owner for link, owner in self._others if link.has_pending]
+        if not (self._announced or self._polled_count):
+            return []
+        for link in [link for link in self._announced if not link.has_pending]:
+            del self._announced[link]
+        owners = list(self._announced.values())
         if self._polled_count:
             owners += [key.data for key, _ in self._selector.select(0)]
         return owners

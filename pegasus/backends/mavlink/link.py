@@ -7,7 +7,6 @@ import socket
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from pegasus.backends.mavlink.ports import bind_udp, listen
@@ -80,11 +79,6 @@ class Link(ABC):
         poll.register(self, select.POLLIN)
         return self.receive() if poll.poll(LONGEST_WAIT * 1e3) else b""
 
-    @property
-    def has_pending(self) -> bool:
-        """True if bytes received by this process are not decoded yet; polling does not show them."""
-        return False
-
     def drop(self) -> None:
         """Disconnect the peer; a server link waits for the next one, any other link closes."""
         self.close()
@@ -104,7 +98,7 @@ class _StreamLink(Link):
     def _write(self, data: bytes) -> int: ...
 
     @abstractmethod
-    def _read(self) -> bytes: ...
+    def _read(self, flags: int = 0) -> bytes: ...
 
     def send_all(self, messages: Sequence[bytes]) -> None:
         """Send whole messages at once; see `Link.send_all`."""
@@ -124,13 +118,10 @@ class _StreamLink(Link):
         # Complete every started message, or the peer loses its place in the stream.
         self._backlog = data[sent:]
 
-    def receive(self) -> bytes:
+    def receive(self, *flags: int) -> bytes:
         """Return the received bytes; see `Link.receive`."""
-        return self._received(self._read)
-
-    def _received(self, read: Callable[[], bytes]) -> bytes:
         try:
-            data = read()
+            data = self._read(*flags)
         except BlockingIOError:
             return b""
         except OSError as error:
@@ -173,14 +164,13 @@ class _TcpLink(_StreamLink):
         assert self._socket is not None
         return self._socket.send(data, socket.MSG_DONTWAIT)
 
-    def _read(self) -> bytes:
+    def _read(self, flags: int = socket.MSG_DONTWAIT) -> bytes:
         assert self._socket is not None
-        return self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
+        return self._socket.recv(_CHUNK, flags)
 
     def await_bytes(self) -> bytes:
         """Return the received bytes, waiting for them; see `Link.await_bytes`."""
-        assert self._socket is not None
-        return self._received(partial(self._socket.recv, _CHUNK))
+        return self.receive(0)
 
 
 class TcpServerLink(_TcpLink):
@@ -272,10 +262,12 @@ class UdpLink(Link):
     def receive(self) -> bytes:
         """Return the received bytes; see `Link.receive`."""
         parts: list[bytes] = []
-        with contextlib.suppress(OSError):
+        try:
             # Limited, because a flood of datagrams would never end.
             while len(parts) < _MAX_DATAGRAMS:
                 parts.append(self._socket.recv(_CHUNK))
+        except OSError:
+            pass
         return b"".join(parts)
 
     def close(self) -> None:
@@ -319,7 +311,7 @@ class SerialLink(_StreamLink):
     def _write(self, data: bytes) -> int:
         return os.write(self.fileno(), data)
 
-    def _read(self) -> bytes:
+    def _read(self, flags: int = 0) -> bytes:
         data = os.read(self.fileno(), _CHUNK)
         # An idle line reads like an unplugged one, but only the latter stays readable.
         if not data and not select.select([self], [], [], 0)[0]:

@@ -5,6 +5,7 @@ read by templates, because pymavlink takes several times as long: see docs/autop
 """
 
 import itertools
+import struct
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,6 +29,7 @@ FREQUENT = frozenset(
 # A frame: start, length of the payload, two bytes of flags, sequence, system, component, message id (three
 # bytes), payload, checksum.
 _START = b"\xfd"
+_HEADER = struct.Struct("<6B3s")
 _NUMBER_AT = 7
 _HEADER_SIZE, _CHECKSUM_SIZE, _SIGNATURE_SIZE = 10, 2, 13
 _SIGNED = 0x01
@@ -73,27 +75,26 @@ class Template:
             spans = ((end - length, end) for end, length in zip(ends, lengths, strict=True))
             self._fields = itemgetter(*(slice(*span) if span[1] - span[0] > 1 else span[0] for span in spans))
 
-    def pack(self, message: Any) -> Any:
-        """Return the payload of a message, with the zero bytes at its end."""
-        if self._fields is None:
-            return self._struct.pack(*message)
-        values = list(message)
-        # From the last to the first, so that the places of those before stay.
-        for at in self._arrays:
-            values[at : at + 1] = values[at]
-        return self._struct.pack(*values)
-
-    def frame(self, message: Any, header: bytes) -> bytes:
-        """Return the frame of a message.
+    def order(self, *names: str) -> Callable[[tuple[Any, ...]], Any]:
+        """Return the function from all fields in an order of one's own to a message.
 
         Args:
-            message: The message.
-            header: Bytes between the length and the message id, shape (5,).
+            names: Names of all fields in that order.
         """
+        places, kind = [names.index(name) for name in self.type._fields], self.type
+        return lambda values: tuple.__new__(kind, map(values.__getitem__, places))
+
+    def frame(self, message: Any, sequence: int, system: int, component: int) -> bytes:
+        """Return the frame of a message; see `encode`."""
+        values = message
+        if self._arrays:
+            values = list(message)
+            # From the last to the first, so that the places of those before stay.
+            for at in self._arrays:
+                values[at : at + 1] = values[at]
         # A payload has at least one byte.
-        payload = self.pack(message)
-        payload = payload.rstrip(b"\0") or payload[:1]
-        body = bytes((len(payload),)) + header + self._number + payload
+        payload = self._struct.pack(*values).rstrip(b"\0") or b"\0"
+        body = _HEADER.pack(len(payload), 0, 0, sequence & 0xFF, system, component, self._number) + payload
         frame: bytes = _START + body + self._checksum(body + self._extra).to_bytes(2, "little")
         return frame
 
@@ -105,7 +106,7 @@ class Template:
 
 
 @cache
-def message_type(name: str) -> Callable[..., Any]:
+def message_type(name: str) -> Any:
     """Return the constructor of a message: its arguments are the fields by name, zero unless given.
 
     Messages have their fields as attributes, and their name as `msgname`. Those of `FREQUENT` are named
@@ -141,7 +142,7 @@ def encode(message: Any, *, sequence: int, system: int = 1, component: int = 200
         writer = _writer(system, component)
         writer.seq = sequence & 0xFF
         return bytes(message.pack(writer))
-    frame: bytes = template.frame(message, bytes((0, 0, sequence & 0xFF, system, component)))
+    frame: bytes = template.frame(message, sequence, system, component)
     return frame
 
 
@@ -165,6 +166,21 @@ class Decoder:
         self._waiting = b""
         self.bad_byte_count = 0
         """Number of bytes so far that belonged to no message to decode."""
+
+    def only(self, data: bytes) -> Any:
+        """Return the message of data that is one whole frame to decode by a template, else None.
+
+        It is a shortcut for the answers of the lockstep; other data are left to `feed`.
+        """
+        wanted = self._wanted.get(data[_NUMBER_AT:_HEADER_SIZE])
+        if wanted is None or self._waiting:
+            return None
+        (extra, template), body = wanted, len(data) - _CHECKSUM_SIZE
+        if template is None or data[:1] != _START or data[1] != body - _HEADER_SIZE or data[2]:
+            return None
+        if self._checksum(data[1:body] + extra) != int.from_bytes(data[body:], "little"):
+            return None
+        return template.unpack(data[_HEADER_SIZE:body])
 
     def feed(self, data: bytes) -> Iterator[Any]:
         """Yield the messages that are complete with new data.

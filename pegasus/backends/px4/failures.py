@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
@@ -112,24 +113,25 @@ class FailureListener:
         vehicle: "Multirotor",
         rotors: RotorMap,
     ) -> None:
-        self._lines = [(copy, link, Decoder("COMMAND_LONG")) for copy, link in links]
+        self._links, self._inbox = [link for _, link in links], Inbox()
+        for copy, link in links:
+            self._inbox.add(link, (copy, link, Decoder("COMMAND_LONG")))
         self._systems, self._vehicle, self._rotors = systems, vehicle, rotors
         self._labels: dict[tuple[int, int], list[str]] = {}
         self._sequence = 0
 
     def read(self) -> None:
         """Inject the failures that were asked for since the last call, and acknowledge them."""
-        for copy, link, decoder in self._lines:
-            if not link.has_pending:
-                continue
+        for copy, link, decoder in self._inbox.ready():
             for command in decoder.feed(link.receive()):
                 if command.command == INJECT_FAILURE:
                     self._answer(copy, link, self._take(copy, command))
 
     def close(self) -> None:
         """Close the links."""
-        for _, link, _ in self._lines:
+        for link in self._links:
             link.close()
+        self._inbox.close()
 
     def _take(self, copy: int, command: Any) -> int:
         """Inject or heal, and return the result of the command."""

@@ -1,7 +1,7 @@
 """HIL messages of MAVLink from states and readings: FLU and ENU to FRD and NED, SI to MAVLink units."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pegasus.backends.mavlink.airframe import other_attitude
@@ -53,7 +53,10 @@ class SensorMessages:
         self._pressure = self._altitude = self._differential_pressure = [0.0] * count
         self._temperature = [15.0] * count
         self._new = [0] * count
-        self._message = message_type("HIL_SENSOR")
+        self._message: Callable[[tuple[Any, ...]], Any] = message_type("HIL_SENSOR").template.order(
+            *("time_usec", "fields_updated", "id", "xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro"),
+            *("xmag", "ymag", "zmag", "abs_pressure", "diff_pressure", "pressure_alt", "temperature"),
+        )
 
     def take_imu(self, reading: ImuReading) -> None:
         """Store a reading in the body frame for the next messages."""
@@ -106,24 +109,9 @@ class SensorMessages:
         wx, wy, wz = rate
         mx, my, mz = self._magnetic_field[copy]
         new, self._new[copy] = self._new[copy], 0
-        return self._message(
-            time_usec=time_usec,
-            xacc=ax,
-            yacc=-ay,
-            zacc=-az,
-            xgyro=wx,
-            ygyro=-wy,
-            zgyro=-wz,
-            xmag=mx,
-            ymag=my,
-            zmag=mz,
-            abs_pressure=self._pressure[copy],
-            diff_pressure=self._differential_pressure[copy],
-            pressure_alt=self._altitude[copy],
-            temperature=self._temperature[copy],
-            fields_updated=new,
-            id=self._number,
-        )
+        pressure, differential = self._pressure[copy], self._differential_pressure[copy]
+        air = pressure, differential, self._altitude[copy], self._temperature[copy]
+        return self._message((time_usec, new, self._number, ax, -ay, -az, wx, -wy, -wz, mx, my, mz, *air))
 
     def _mark(self, group: int) -> None:
         self._new = [new | group for new in self._new]

@@ -22,6 +22,7 @@ _STEADY, _MAX_STEADY = 4, 4096
 It doubles after each timeout, up to the second number.
 """
 _REMEMBERED = 64
+"""Minimum number of sent times that are kept until their answers."""
 _LATEST = 65536
 """Number of late sensor messages that are kept."""
 
@@ -125,8 +126,9 @@ class HilInstance:
             return
         self._sent_count += 1
         self._sent[time_usec] = self._sent_count
-        if len(self._sent) > _REMEMBERED:
-            del self._sent[next(iter(self._sent))]
+        if len(self._sent) > 2 * _REMEMBERED:
+            # Not one by one: the search for the first one would pass all that were deleted.
+            self._sent = dict(list(self._sent.items())[-_REMEMBERED:])
 
     def send(self, t: float) -> None:
         """Send the messages of this step.
@@ -180,8 +182,11 @@ class HilInstance:
         except LinkClosedError as error:
             self._disconnect(str(error))
             return True
-        for message in self._decoder.feed(data):
-            self._take(message)
+        if (answer := self._decoder.only(data)) is not None:
+            self._take(answer)
+        else:
+            for message in self._decoder.feed(data):
+                self._take(message)
         return bool(data)
 
     def give_up(self, t: float, limit: float) -> None:

@@ -1,7 +1,7 @@
 """Lockstep of N PX4 autopilots: the common wait for their answers."""
 
 import logging
-import selectors
+import select
 import time
 from collections.abc import Callable, Sequence
 
@@ -44,10 +44,12 @@ class HilLockstep:
         self._step_timeout, self._start_timeout = step_timeout, start_timeout
         self._processes: list[AutopilotProcess] = []
         self._running: list[AutopilotProcess] = []
-        self._selector = selectors.DefaultSelector()
+        # Without the objects that `selectors` makes at each call.
+        self._poll = select.poll()
+        self._readers: dict[int, HilInstance | LinkHub] = {}
         self._descriptors: dict[HilInstance, int] = {}
         for instance in instances:
-            self._register(instance)
+            self._register_link(instance)
         self._started = self._published = time.monotonic()
         self._paced_at: tuple[float, float] | None = None
         self._has_hubs = self._all_have_connected = False
@@ -71,7 +73,7 @@ class HilLockstep:
         Args:
             hub: The link; its owner closes it.
         """
-        self._selector.register(hub.link, selectors.EVENT_READ, hub)
+        self._register(hub.link.fileno(), hub)
         self._has_hubs = True
 
     def await_connections(self, t: float) -> None:
@@ -122,7 +124,7 @@ class HilLockstep:
         """
         deadline = self._published + self._step_timeout
         # All compute at the same time: waiting for one after the other takes as long as the slowest.
-        waiting = [instance for instance in self._instances if not self._answers_soon(instance, deadline)]
+        waiting = [i for i in self._instances if i.awaits and not self._answers_soon(i, deadline)]
         while waiting:
             left = deadline - time.monotonic()
             self._listen(max(0.0, left))
@@ -140,10 +142,6 @@ class HilLockstep:
         self._report_ends(t)
         self._pace(t)
         self._note_troubles(t)
-
-    def close(self) -> None:
-        """Release the selector; links and programs belong to their owners."""
-        self._selector.close()
 
     def _pace(self, t: float) -> None:
         """Limit simulated time to wall time while an autopilot starts."""
@@ -168,11 +166,12 @@ class HilLockstep:
 
     def _listen(self, timeout: float) -> None:
         """Read all links for a time."""
-        for key, _ in self._selector.select(timeout):
-            if isinstance(key.data, LinkHub):
-                key.data.read()
+        for descriptor, _ in self._poll.poll(1e3 * timeout):
+            reader = self._readers[descriptor]
+            if isinstance(reader, LinkHub):
+                reader.read()
             else:
-                self._read(key.data)
+                self._read(reader)
 
     def _answers_soon(self, instance: HilInstance, deadline: float) -> bool:
         """Return whether an autopilot has answered, or need not, after a wait on its link alone."""
@@ -188,18 +187,23 @@ class HilLockstep:
         is_absent = instance.phase is Phase.ABSENT
         if is_absent is not was_absent:
             # The file descriptor has changed or is closed.
-            self._selector.unregister(self._descriptors[instance])
-            self._register(instance)
+            self._poll.unregister(self._descriptors[instance])
+            del self._readers[self._descriptors[instance]]
+            self._register_link(instance)
             number = self._instances.index(instance)
             if is_absent and number < len(self._processes):
                 # A program that closes its link usually ends: get its exit status in this step.
                 self._processes[number].poll(_END_LIMIT)
         return came
 
-    def _register(self, instance: HilInstance) -> None:
+    def _register_link(self, instance: HilInstance) -> None:
         self._descriptors[instance] = descriptor = instance.link.fileno()
         if descriptor >= 0:
-            self._selector.register(descriptor, selectors.EVENT_READ, instance)
+            self._register(descriptor, instance)
+
+    def _register(self, descriptor: int, reader: HilInstance | LinkHub) -> None:
+        self._readers[descriptor] = reader
+        self._poll.register(descriptor, select.POLLIN)
 
     def _report_ends(self, t: float) -> None:
         """Report launched autopilots that have ended."""

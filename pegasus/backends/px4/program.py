@@ -12,6 +12,7 @@ from pathlib import Path
 from pegasus.backends.mavlink.link import TcpServerLink
 from pegasus.backends.mavlink.ports import PortKind, name_of, peers_of, require_free, server_at
 from pegasus.backends.mavlink.process import AutopilotProcess
+from pegasus.backends.px4.log_topics import PROFILE, prepare_folder
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.config.settings import places, px4_directory
@@ -40,8 +41,6 @@ _INHERITED = re.compile(rf"(?!({'|'.join(_RESERVED)}|PX4_SYS_AUTOSTART)$)(ROS|PX
 _PARAMETER = "PX4_PARAM_"
 """Prefix of variables that set parameters."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LOGGED = {"SDLOG_PROFILE": 1}
-"""PX4's default topics; its start script for simulations adds those of estimator replay, 20 MB per minute."""
 _SPEED_FACTOR, _FASTEST = "PX4_SIM_SPEED_FACTOR", 10.0
 """Variable by which PX4's start script multiplies the timeouts of links, and its maximum here."""
 
@@ -55,8 +54,6 @@ SYS_STATUS, ATTITUDE, GLOBAL_POSITION_INT, SERVO_OUTPUT_RAW, RC_CHANNELS, VFR_HU
 POSITION_TARGET_LOCAL_NED, POSITION_TARGET_GLOBAL_INT, HIGHRES_IMU, TIMESYNC, DISTANCE_SENSOR, ALTITUDE,
 WIND_COV, ESC_INFO, ESC_STATUS, ODOMETRY.
 """
-_LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
-"""PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
 _LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
 """PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
 _SHARED_FROM = 10
@@ -116,6 +113,7 @@ class PX4Program:
             # Otherwise PX4 answers only every second or fourth sample.
             self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
         self._environment |= {**_variables(parameters), **(environment or {})}
+        self._logs_few = f"{_PARAMETER}{PROFILE}" not in self._environment
         # With SYS_HAS_NUM_ASPD at 0 PX4 arms and flies without airspeed sensor.
         self.has_wings = parameters.get(_AIRSPEED_COUNT, 1) != 0 and self._has_wings(airframe)
         """Whether the airframe has wings, so that PX4 does not arm it without airspeed sensor."""
@@ -136,6 +134,7 @@ class PX4Program:
         scaled = {_SPEED_FACTOR: f"{factor:g}"} if factor > 1.0 else {}
         if instance >= _SHARED_FROM:
             scaled |= self._separate_links(directory)
+        prepare_folder(directory, self._data, reduced=self._logs_few)
         script = "etc/init.d-posix/rcS"
         arguments = [str(self._binary), str(self._data), "-s", script, "-i", str(instance), "-d"]
         return AutopilotProcess(

@@ -14,6 +14,7 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import rotor_map
 from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
+from pegasus.backends.mavlink.health_link import HealthListener
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.local_axes import LocalAxes
@@ -30,7 +31,6 @@ from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
     HIL_PORT,
-    LOGGED,
     PAYLOAD_PORT,
     PAYLOAD_STREAMS,
     PX4Program,
@@ -47,10 +47,10 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.core.backend import Backend, Failure, note_failure
+from pegasus.core.backend import Backend, EstimatorHealth, Failure, note_failure
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.sensor import Reading
-from pegasus.core.state import Plan, VehicleState
+from pegasus.core.state import Estimate, Plan, VehicleState
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -124,8 +124,11 @@ class PX4(Backend):
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
+        self._estimates: EstimateListener | None = None
+        """Listener of this run or, after its end, of the last one."""
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
+        self._health: HealthListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
@@ -143,6 +146,11 @@ class PX4(Backend):
     def armed(self) -> list[bool]:
         """Armed state of each autopilot, N values; False before the start."""
         return [instance.armed for instance in self._instances] or [False] * self._count
+
+    @property
+    def estimate(self) -> Estimate | None:  # type: ignore[override]
+        """State estimates of the autopilots, decoded at each step from the first time that they are read."""
+        return None if self._estimates is None else self._estimates.estimate
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Validate the options and open the ports.
@@ -169,7 +177,6 @@ class PX4(Backend):
                 derived={
                     **self._sensors.delays,
                     **geometry,
-                    **LOGGED,
                     **self._battery_parameters(),
                     **self._asked(),
                 },
@@ -239,7 +246,7 @@ class PX4(Backend):
             origin=vehicle.environment.origin,
             unwanted=PAYLOAD_STREAMS if self.connection is None else (),
         )
-        self.estimate = self._listener.estimate
+        self._estimates = self._listener
         self._failures = FailureListener(
             [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
             [number + 1 for number in numbers],
@@ -249,6 +256,8 @@ class PX4(Backend):
         if vehicle.battery is not None and self._sends_battery():
             taps, systems = [hub.tap for hub in self._hubs], [number + 1 for number in numbers]
             self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
+        autopilots = [f"PX4 {number}" for number in numbers]
+        self._health = HealthListener([hub.tap for hub in hubs], vehicle.name, autopilots)
         names = [instance.name for instance in self._instances]
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
         origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
@@ -278,10 +287,11 @@ class PX4(Backend):
                 truths = self._truth.messages(times, t)
             receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
         links = self._vehicle.faults.links
+        fails = links.fail("mavlink")
         for i, instance in enumerate(instances):
             if not present[i]:
                 continue
-            if instance.line is None and links.fail("mavlink"):
+            if fails and instance.line is None:
                 instance.line = FaultyLine(links, "mavlink", i)
             elif instance.line is not None and instance.line.is_idle:
                 instance.line = None
@@ -304,10 +314,13 @@ class PX4(Backend):
             self._failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
+        armed = self.armed
+        if self._health is not None:
+            self._health.update(t, armed=armed)
         if self._battery is not None:
             self._battery.update(t, present=present)
         if self._pilot is not None:
-            self._pilot.update(t, state, present=present, armed=self.armed)
+            self._pilot.update(t, state, present=present, armed=armed)
         self._lockstep.published()
 
     def command(self, t: float) -> Array:
@@ -328,6 +341,11 @@ class PX4(Backend):
         folders = [process.directory for process in self._processes]
         return sorted(log for folder in folders for log in folder.glob("log/**/*.ulg"))
 
+    @property
+    def health(self) -> Sequence[EstimatorHealth]:
+        """Health of the autopilots' estimators by ESTIMATOR_STATUS."""
+        return () if self._health is None else self._health.health
+
     def stop(self) -> None:
         """End launched autopilots and close every link."""
         processes, self._processes = self._processes, []
@@ -336,18 +354,16 @@ class PX4(Backend):
             for i in range(len(processes)):
                 remove_remains(self.first_instance + i)
         finally:
-            if self._lockstep is not None:
-                self._lockstep.close()
-                self._lockstep = None
+            self._lockstep = None
             for link in self._links:
                 link.close()
             for hub in self._hubs:
                 hub.link.close()
             self._links, self._instances, self._hubs = [], [], []
-            for follower in (self._pilot, self._listener, self._failures, self._battery):
+            for follower in (self._pilot, self._listener, self._failures, self._battery, self._health):
                 if follower is not None:
                     follower.close()
-            self._pilot = self._listener = self._failures = self._battery = None
+            self._pilot = self._listener = self._failures = self._battery = self._health = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from ardupilot_rig import RATE, Bare, remote, vehicle
 
+from pegasus.dynamics import Battery
 from pegasus.sensors import IMU, Rangefinder, RangeReading
 from pegasus.sensors.imu import ImuReading
 
 STEPS = 48
+BATTERY = Battery(cell_count=3, capacity=5.1, resistance=0.0088, rated_voltage=11.1, avionics_power=5.0)
 SEEN = {
     (1, False): ["4eeb348070d896a3f1c8988559aedefec0ae33f94fdbea0aee41a79b81cba2f7"],
     (3, False): [
@@ -35,7 +37,7 @@ def replies(count, askew):
     """Return the replies to each copy in some steps, one after the other."""
     imu = IMU(orientation=(0.5, -0.5, 0.5, 0.5)) if askew else IMU()
     sensors = {"imu": imu, "down": Rangefinder()}
-    flown = vehicle(count=count, sensors=sensors)
+    flown = vehicle(count=count, sensors=sensors, battery=BATTERY)
     backend = remote()
     backend.bind(flown)
     backend.start()

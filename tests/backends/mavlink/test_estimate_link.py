@@ -271,6 +271,36 @@ def test_messages_that_nobody_wants(mouths, state):
     assert [number for number, _ in numbers[1:]] == [31, 32]
 
 
+def test_estimates_are_decoded_once_they_are_read(listener, mouths, state):
+    """Nobody would look at what is decoded at every step, or a first look would find old estimates."""
+    present, decoded = [True, True], []
+    take = listener._take
+    listener._take = lambda *arguments: decoded.append(arguments) or take(*arguments)
+    listener.update(0.0, state, present=present)
+    for row, mouth in enumerate(mouths):
+        mouth.asked()
+        mouth.say(*words(state, row))
+    while len(decoded) < 4:
+        listener.update(0.1, state, present=present)
+    for mouth in mouths:
+        mouth.asked()
+    for k in range(1, 4):
+        state.position += 1.0
+        for row, mouth in enumerate(mouths):
+            mouth.say(*words(state, row))
+        listener.update(0.1 + k, state, present=present)
+    assert len(decoded) == 4
+    assert mouths[0].silent()
+    found = listener.estimate
+    np.testing.assert_allclose(found.position, state.position, atol=1e-5)
+    state.position += 1.0
+    for row, mouth in enumerate(mouths):
+        mouth.say(*words(state, row))
+    while not (found.received == 3.2).all():
+        listener.update(3.2, state, present=present)
+    np.testing.assert_allclose(found.position, state.position, atol=1e-5)
+
+
 def test_nobody_at_the_port(state):
     """If this fails, an autopilot without such a port ends the run."""
     with socket.socket() as probe:
@@ -288,13 +318,14 @@ def test_a_line_that_breaks_is_made_anew(state):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         listener = EstimateListener([lambda: TcpClientLink("127.0.0.1", port)], [1], origin=ORIGIN)
+        found = listener.estimate
         for k in range(2):
             listener.update(2.0 * k, state, present=[True])
             with server.accept()[0] as line:
                 line.settimeout(5.0)
                 assert line.recv(1)
                 line.sendall(encode(words(state, 0)[1], sequence=0))
-                while listener.estimate.received[0] != 2.0 * k + 0.1:
+                while found.received[0] != 2.0 * k + 0.1:
                     listener.update(2.0 * k + 0.1, state, present=[True])
             while listener._lines[0]._link is not None:
                 listener.update(2.0 * k + 0.2, state, present=[True])

@@ -428,8 +428,33 @@ def test_templates_give_the_bytes_of_pymavlink(seed):
         writer = dialect().MAVLink(None, 7, 51)
         writer.seq = 77
         frame = bytes(kind(**values).pack(writer))
-        assert template.frame(template.type(**values), bytes((0, 0, 77, 7, 51))) == frame, name
+        assert template.frame(template.type(**values), 77, 7, 51) == frame, name
         assert template.unpack(frame[10:-2])._asdict() == values, name
+        names = rng.sample(kind.fieldnames, len(kind.fieldnames))
+        assert template.order(*names)([values[field] for field in names]) == template.type(**values), name
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda f: f[:-1],
+        lambda f: f + b"\xfd",
+        lambda f: b"\xfe" + f[1:],
+        lambda f: f[:-1] + b"?",
+        lambda _: b"",
+    ],
+)
+def test_only_one_whole_frame_is_taken_at_once(damage):
+    """The answers of the lockstep would be lost, or damaged ones be taken, by the shortcut for one frame."""
+    answer = make_message("HIL_ACTUATOR_CONTROLS", time_usec=4000, controls=(0.5,) * 16, mode=129)
+    frame, decoder = encode(answer, sequence=7), Decoder("HIL_ACTUATOR_CONTROLS")
+    assert decoder.only(frame) == answer
+    assert decoder.only(damage(frame)) is None
+    assert Decoder("HIL_GPS").only(frame) is None
+    assert list(decoder.feed(frame[:20])) == []
+    # The rest of a frame that has begun.
+    assert decoder.only(frame[20:]) is None
+    assert list(decoder.feed(frame[20:])) == [answer]
 
 
 def test_fields_that_are_not_given_are_zero():

@@ -6,6 +6,7 @@ from flyers import HIGH, PLAIN_IRIS, Constant
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.backends.px4.failures import FailureListener
@@ -16,15 +17,11 @@ class Wire(Link):
     """Link whose other end is the test."""
 
     def __init__(self):
-        self.pending, self.sent = b"", []
+        self.sent = []
 
     @property
     def connected(self):
         return True
-
-    @property
-    def has_pending(self):
-        return bool(self.pending)
 
     def fileno(self):
         return -1
@@ -33,8 +30,7 @@ class Wire(Link):
         self.sent.append(data)
 
     def receive(self):
-        data, self.pending = self.pending, b""
-        return data
+        return b""
 
     def close(self):
         pass
@@ -49,13 +45,15 @@ def asked():
         )
         rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=16, field="px4")
         wires = [Wire(), Wire()]
-        listener = FailureListener(list(enumerate(wires)), [1, 2], vehicle, rotors)
+        hubs = [LinkHub(wire) for wire in wires]
+        taps = [hub.tap() for hub in hubs]
+        listener = FailureListener(list(enumerate(taps)), [1, 2], vehicle, rotors)
 
         def ask(unit, kind, instance=0):
             command = make_message(
                 "COMMAND_LONG", param1=unit, param2=kind, param3=instance, command=420, target_system=1
             )
-            wires[1].pending = encode(command, sequence=0, system=2, component=1)
+            hubs[1].deliver(encode(command, sequence=0, system=2, component=1))
             listener.read()
             assert not wires[0].sent
             (ack,) = Decoder().feed(wires[1].sent.pop())

@@ -12,6 +12,7 @@ from px4_rig import iris, processes, started_with
 
 from pegasus import Simulation
 from pegasus.recording.audits import EnergyAudit, TrackingAudit
+from pegasus.recording.outcome import OutcomeAudit
 from pegasus.recording.summary import summarize
 from tests.cli_rig import flying, write
 
@@ -39,17 +40,36 @@ def test_the_summary_names_the_ulog(px4):
     """A user would have to search the run for PX4's log, which would grow by 20 MB a minute."""
     backend = px4()
     with Simulation() as simulation:
-        tracking, energy = TrackingAudit(), EnergyAudit()
+        tracking, energy, outcomes = TrackingAudit(), EnergyAudit(), OutcomeAudit()
         simulation.add(iris(backend))
         simulation.step()
         log = backend.run_folder / f"px4_{backend.first_instance}" / "log" / "today" / "1.ulg"
         log.parent.mkdir(parents=True)
         log.touch()
-        simulation.add_observer(tracking)
-        simulation.add_observer(energy)
-        summary = summarize(simulation, tracking, energy, wall_time=1.0)
+        for audit in (tracking, energy, outcomes):
+            simulation.add_observer(audit)
+        summary = summarize(simulation, tracking, energy, outcomes, wall_time=1.0)
         assert summary.autopilot_logs == [str(log)]
-    assert started_with(px4())["PX4_PARAM_SDLOG_PROFILE"] == "1"
+        (health,) = summary.estimator_health
+        assert (health.vehicle, health.autopilot) == ("iris", f"PX4 {backend.first_instance}")
+    topics = Path("etc", "logging", "logger_topics.txt")
+    assert "vehicle_attitude 20 0\n" in (log.parents[2] / topics).read_text()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_own_topics_of_the_log(px4, tmp_path, kept):
+    """PX4 would log few topics although the user has chosen others, or its scripts would be missing."""
+    folder = tmp_path / "kept" if kept else None
+    for parameters in ({}, {"SDLOG_PROFILE": 131}):
+        backend = px4(parameters=parameters, working_directory=folder)
+        with Simulation() as simulation:
+            simulation.add(iris(backend))
+            simulation.step()
+        own = (folder or backend.run_folder) / f"px4_{backend.first_instance}" / "etc"
+        assert (own / "init.d-posix").is_dir()
+        assert not own.is_symlink()
+        chosen = (own / "logging" / "logger_topics.txt").read_text()
+        assert bool(chosen) == (not parameters)
 
 
 def test_files_outside_of_the_run_are_removed(px4):
