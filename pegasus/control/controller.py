@@ -18,6 +18,7 @@ from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
+from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
 from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
@@ -256,7 +257,10 @@ class Controller(Backend):
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
         self._drive = DriveStep(*parts, self._limits) if in_python else None
+        self._stands: Multirotor | None = None
         self.start()
+        # In the world at the first start: rays can then be cast.
+        self._stands = vehicle
         self._check_flights(vehicle, weight, float(hover_speed[0, 0]))
 
     @property
@@ -314,6 +318,9 @@ class Controller(Backend):
         self.mission = self._new_mission(count=self.count)
         self._time = self._next_look_up = -math.inf
         self._flew = np.zeros(self.count, dtype=bool)
+        if self._stands is not None:
+            self._check_ground(self._stands)
+            self._stands = None
 
     def reset_copies(self, rows: IntArray) -> None:
         """Restart the missions of copies at the next `publish`, from where they stand; the others fly on.
@@ -442,7 +449,16 @@ class Controller(Backend):
         excess = excess_of(flights, limits)
         if excess is None:
             return
-        problem, remedy = "exceeds the vehicle: " + excess[0], excess[1]
+        self._complain(vehicle, "exceeds the vehicle: " + excess[0], excess[1])
+
+    def _check_ground(self, vehicle: Multirotor) -> None:
+        """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
+        missions = [mission for mission in self.missions if mission.has_points]
+        dip = deepest_dip(vehicle, missions) if missions else None
+        if dip is not None:
+            self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
+
+    def _complain(self, vehicle: Multirotor, problem: str, remedy: str) -> None:
         error = ConfigError(problem, field=f"trajectory of {vehicle.name}", remedy=remedy)
         if self.strict:
             raise error
