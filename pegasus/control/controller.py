@@ -11,13 +11,15 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
+from pegasus.control.airloads import Airframe
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drag_compensation import level_drag
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
-from pegasus.control.feasibility import excesses_of
+from pegasus.control.feasibility import excess_of
+from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
 from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
@@ -261,8 +263,11 @@ class Controller(Backend):
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
         self._drive = DriveStep(*parts, self._limits) if in_python else None
+        self._stands: Multirotor | None = None
         self.start()
-        self._check_flights(vehicle.name, weight)
+        # In the world at the first start: rays can then be cast.
+        self._stands = vehicle
+        self._check_flights(vehicle, weight, float(hover_speed[0, 0]))
 
     @property
     def bank(self) -> type[ControlBank] | None:
@@ -319,6 +324,9 @@ class Controller(Backend):
         self.mission = self._new_mission(count=self.count)
         self._time = self._next_look_up = -math.inf
         self._flew = np.zeros(self.count, dtype=bool)
+        if self._stands is not None:
+            self._check_ground(self._stands)
+            self._stands = None
 
     def reset_copies(self, rows: IntArray) -> None:
         """Restart the missions of copies at the next `publish`, from where they stand; the others fly on.
@@ -418,10 +426,19 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _check_flights(self, name: str, weight: float) -> None:
+    def _check_flights(self, vehicle: Multirotor, weight: float, hover_speed: float) -> None:
         """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
         flights = [mission.outline for mission in self.missions]
         shared = len(flights) < len(self._own)
+        airframe = Airframe(
+            vehicle.mass,
+            vehicle.drag,
+            self._curve,
+            vehicle.rotor_count,
+            hover_speed,
+            self._max_speed,
+            self._environment,
+        )
         tilts = [getattr(own, "tilt_limit", math.inf) for own in self._own]
         limits = []
         for k in range(len(flights)):
@@ -432,14 +449,23 @@ class Controller(Backend):
                     thrust=self.thrust_share * float(self.max_thrust[list(copies)].min()) / self.mass,
                     tilt=min(tilts[c % len(tilts)] for c in copies),
                     turning=min(self._angular_acceleration(weight, copies[0])[:2]),
+                    airframe=airframe,
                 )
             )
-        excesses = excesses_of(flights, limits)
-        if not excesses:
+        excess = excess_of(flights, limits)
+        if excess is None:
             return
-        problem = "exceeds the vehicle: " + "; ".join(excess.figure for excess in excesses)
-        remedy = ", ".join(["fly it slower", *(excess.remedy for excess in excesses)])
-        error = ConfigError(problem, field=f"trajectory of {name}", remedy=remedy)
+        self._complain(vehicle, "exceeds the vehicle: " + excess[0], excess[1])
+
+    def _check_ground(self, vehicle: Multirotor) -> None:
+        """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
+        missions = [mission for mission in self.missions if mission.has_points]
+        dip = deepest_dip(vehicle, missions) if missions else None
+        if dip is not None:
+            self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
+
+    def _complain(self, vehicle: Multirotor, problem: str, remedy: str) -> None:
+        error = ConfigError(problem, field=f"trajectory of {vehicle.name}", remedy=remedy)
         if self.strict:
             raise error
         _log.warning("%s", error)

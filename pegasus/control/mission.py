@@ -93,6 +93,23 @@ class Mission:
             spread = max(spread, np.abs(_turn(state.heading, state.heading[0])).max())
         return bool(spread > _SAME_POSE)
 
+    def flight_from(self, state: VehicleState, copy: int) -> tuple[sequence, Array]:
+        """Return the flight of a copy from where it stands, and its origin in the world [m], shape (3,).
+
+        Args:
+            state: True state.
+            copy: Index of the copy.
+        """
+        origin = self.origin_of(state, copy)
+        position = (state.position[copy] - origin).tolist()
+        here = Point(position, yaw=float(state.heading[copy]), idle=self._spin_up > 0)
+        return sequence(self._trajectory, start=here), origin
+
+    def origin_of(self, state: VehicleState, copy: int) -> Array:
+        """Return the origin of a copy's flight that starts where the copy stands [m], shape (3,)."""
+        origin: Array = state.position[copy] * (1.0, 1.0, 0.0) * float(self._relative)
+        return origin
+
     def split(self) -> list["Mission"]:
         """Return a mission of each vehicle alone, all as far as this one."""
         return [self._part(slice(k, k + 1)) for k in range(self._count)]

@@ -290,7 +290,15 @@ class VehicleManager(Collection[Multirotor]):
         columns["gravity"][rows] = self._environment.gravity_vector(target.position)
         vehicle.sensors.place(rows)
 
-    def cast(self, vehicle: Multirotor, origins: Array, directions: Array, max_range: float) -> RayHits:
+    def cast(
+        self,
+        vehicle: Multirotor,
+        origins: Array,
+        directions: Array,
+        max_range: float,
+        *,
+        rows: IntArray | slice = slice(None),
+    ) -> RayHits:
         """Cast rays in the world that pass through the copy of the vehicle that casts them.
 
         Args:
@@ -298,8 +306,10 @@ class VehicleManager(Collection[Multirotor]):
             origins: Origins of the rays [m], the same number for each copy, shape (K, 3).
             directions: Their directions in the world, shape (K, 3).
             max_range: Longest distance [m].
+            rows: Copies that cast rays; all by default.
         """
-        skip = np.repeat(self._ids[vehicle.name], len(origins) // vehicle.count)
+        ids = self._ids[vehicle.name][rows]
+        skip = np.repeat(ids, len(origins) // len(ids))
         return self._engine.raycast(origins, directions, max_range, skip=skip)
 
     def note_faults(self) -> None:

@@ -11,7 +11,9 @@ from pegasus.base.step_math import (
     normalized,
     quaternion_product,
     rotate,
+    rotate_inverse,
     rotation_quaternion,
+    scaled,
 )
 from pegasus.estimation.filter_rows import (
     ATTITUDE,
@@ -41,12 +43,24 @@ class Gradient:
     """Derivative by it."""
 
 
-def carry(i: int, rows: FilterRows, n: int, down: int, along: int, q: Quat, push: Vec3, dt: Real) -> None:
+def carry(
+    i: int,
+    rows: FilterRows,
+    n: int,
+    down: int,
+    along: int,
+    q: Quat,
+    push: Vec3,
+    rate: Vec3,
+    force: Vec3,
+    dt: Real,
+) -> None:
     """Multiply each column of the covariance by the transition of a reading of the IMU, or each row.
 
     The errors go on by theta' = theta - R b_g dt, v' = v - (f dt) x theta - R b_a dt, with theta in the
     middle, and p' = p + v dt, with v in the middle. Source: Sola 2017, "Quaternion kinematics for the
-    error-state Kalman filter", sec. 7 (global angular errors).
+    error-state Kalman filter", sec. 7 (global angular errors). With relative errors s of the scales of an IMU
+    with the mounting M, M (M' b + s w) / (1 + s) takes the place of the bias b, element by element.
 
     Args:
         i: Number of the row.
@@ -56,25 +70,51 @@ def carry(i: int, rows: FilterRows, n: int, down: int, along: int, q: Quat, push
         along: Distance from one column to the next.
         q: Orientation in the middle.
         push: Specific force in the world, times dt [m/s].
+        rate: Angular rate in the frame of the IMU [rad/s].
+        force: Specific force in that frame [m/s^2].
         dt: Time [s].
     """
+    p = rows.p[0]
     # Columns of the rotation matrix, times dt.
     x = rotate(q, Vec3(dt, 0.0, 0.0))
     y = rotate(q, Vec3(0.0, dt, 0.0))
     z = rotate(q, Vec3(0.0, 0.0, dt))
     half = 0.5 * dt
+    rate_gain = gain_of(i, rows, 0)
+    force_gain = gain_of(i, rows, 3)
     for k in range(n):
         at = k * along
         turn = entry(i, rows, at, down, ATTITUDE)
         bias = entry(i, rows, at, down, RATE_BIAS)
+        if p.scale >= 0:
+            own = rotate_inverse(p.mounting, bias) + scaled(rate, entry(i, rows, at, down, p.scale))
+            bias = rotate(p.mounting, scaled(rate_gain, own))
         turned = turn - (x * bias[0] + y * bias[1] + z * bias[2])
         speed = entry(i, rows, at, down, VELOCITY)
         bias = entry(i, rows, at, down, FORCE_BIAS)
+        if p.scale >= 0:
+            own = rotate_inverse(p.mounting, bias) + scaled(force, entry(i, rows, at, down, p.scale + 3))
+            bias = rotate(p.mounting, scaled(force_gain, own))
         faster = speed + cross((turn + turned) * 0.5, push) - (x * bias[0] + y * bias[1] + z * bias[2])
         moved = entry(i, rows, at, down, POSITION) + (speed + faster) * half
         put(i, rows, at, down, ATTITUDE, turned)
         put(i, rows, at, down, VELOCITY, faster)
         put(i, rows, at, down, POSITION, moved)
+
+
+def gain_of(i: int, rows: FilterRows, which: int) -> Vec3:
+    """Return the factors 1 / (1 + s) by the errors of scale of the gyroscope (0) or the accelerometer (3).
+
+    They are 1 if the errors are no states.
+    """
+    first = rows.p[0].scale + which
+    if rows.p[0].scale < 0:
+        return Vec3(1.0, 1.0, 1.0)
+    return Vec3(
+        1.0 / (1.0 + rows.error[i, first]),
+        1.0 / (1.0 + rows.error[i, first + 1]),
+        1.0 / (1.0 + rows.error[i, first + 2]),
+    )
 
 
 def entry(i: int, rows: FilterRows, at: int, down: int, state: int) -> Vec3:
@@ -97,20 +137,24 @@ def add(i: int, rows: FilterRows, n: int, state: int, variance: Real) -> None:
         rows.covariance[i, k * n + k] = rows.covariance[i, k * n + k] + variance
 
 
-def predict_covariance(i: int, rows: FilterRows, q: Quat, push: Vec3, dt: Real) -> None:
+def predict_covariance(i: int, rows: FilterRows, q: Quat, rate: Vec3, force: Vec3, dt: Real) -> None:
     """Predict the covariance over a reading of the IMU.
 
     Args:
         i: Number of the row.
         rows: Columns.
         q: Orientation in the middle.
-        push: Specific force in the world, times dt [m/s].
+        rate: Angular rate, body frame [rad/s].
+        force: Specific force, body frame [m/s^2].
         dt: Time [s].
     """
     p = rows.p[0]
     n = p.size
-    carry(i, rows, n, n, 1, q, push, dt)
-    carry(i, rows, n, 1, n, q, push, dt)
+    push = rotate(q, force) * dt
+    in_imu = rotate_inverse(p.mounting, rate)
+    pull = rotate_inverse(p.mounting, force)
+    carry(i, rows, n, n, 1, q, push, in_imu, pull, dt)
+    carry(i, rows, n, 1, n, q, push, in_imu, pull, dt)
     speed = p.force_variance * dt * dt
     add(i, rows, n, ATTITUDE, p.rate_variance * dt * dt)
     add(i, rows, n, VELOCITY, speed)

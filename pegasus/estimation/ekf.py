@@ -35,7 +35,7 @@ from pegasus.estimation.filter_rows import (
 from pegasus.estimation.filter_step import estimate_state
 from pegasus.estimation.published import FilterEstimate, filter_estimate, present_spreads
 from pegasus.estimation.sensor_errors import gps_shares, parameters_of
-from pegasus.estimation.sources import Source, filter_parameters, sources_of
+from pegasus.estimation.sources import Source, filter_parameters, scale_variances, sources_of
 from pegasus.sensors.barometer import BarometerReading
 from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
 from pegasus.sensors.imu import ImuReading
@@ -100,6 +100,9 @@ class EKF(Estimator):
     if neither odometry nor anchors give one; infinite for never [s]."""
     vibration_noise_density: float = 0.0
     """Density of the noise on the accelerometer beyond its own, such as by vibration [m/s^2/sqrt(Hz)]."""
+    scale_factors: bool = False
+    """Whether the errors of scale of gyroscope and accelerometer are states, as large as the IMU's
+    `scale_error_sigma` and `scale_error`."""
     flown: bool = True
     """Whether controllers fly on the estimate; on the true state if false."""
 
@@ -138,6 +141,10 @@ class EKF(Estimator):
         )
         if any(source.number in (DISTANCE, FLOW) for source in self.sources):
             size += 1
+        scale = -1
+        if self.scale_factors:
+            self._require_scale_errors()
+            scale, size = size, size + 6
         self.parameters = filter_parameters(
             self.imu,
             self.sources,
@@ -147,6 +154,7 @@ class EKF(Estimator):
             known=self.start == "known",
             rest_time=self.rest_time,
             vibration=self.vibration_noise_density,
+            scale=scale,
         )
         """Numbers of the filter."""
         self._given = {"p": [self.parameters]} | parameters_of(self.sources, self._environment.origin, ground)
@@ -172,6 +180,16 @@ class EKF(Estimator):
         self._launch: Callable[[], None] | None = None
         self._spread_launch: Callable[[], None] | None = None
         self.restart()
+
+    def _require_scale_errors(self) -> None:
+        for name in ("gyroscope", "accelerometer"):
+            if min(scale_variances(getattr(self.imu, name))) == 0.0:
+                raise ConfigError(
+                    f"the {name} of sensor {self._imu_name!r} has no error of scale",
+                    field="estimator.scale_factors",
+                    value=True,
+                    remedy=f"give it one, such as {name}: {{scale_error_sigma: 0.005}}",
+                )
 
     def restart(self) -> None:
         """Start all copies from a fresh state."""

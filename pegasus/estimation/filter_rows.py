@@ -59,6 +59,11 @@ class FilterParameters:
     """Solutions of GPS beyond the gate, in a row, after which the position is begun anew; 0 for never."""
     position_variance: Vec3
     """Variance of the position at the start [m^2]."""
+    scale: int
+    """First of six states: relative errors of the scales of gyroscope and accelerometer along the axes of the
+    IMU; below 0 if they are none."""
+    scale_variance: tuple[float, ...]
+    """Their variances at the start; none without them."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +291,9 @@ class FilterRows:
     window_rate_bias: Column[Vec3]
     window_force_bias: Column[Vec3]
     """Biases of that motion."""
+    window_rate_gain: Column[Vec3]
+    window_force_gain: Column[Vec3]
+    """Factors of the readings of that motion, by the errors of scale."""
     gps_position: Column[Vec3]
     gps_velocity: Column[Vec3]
     gps_valid: Column[int]

@@ -1,6 +1,17 @@
 """Step of the error-state filter: first attitude at rest, prediction, measurements and present state."""
 
-from pegasus.base.step_math import Quat, Real, Vec3, cross, dot, norm, normalized, sqrt
+from pegasus.base.step_math import (
+    Quat,
+    Real,
+    Vec3,
+    cross,
+    dot,
+    norm,
+    normalized,
+    rotate,
+    rotate_inverse,
+    sqrt,
+)
 from pegasus.estimation.covariance import forget, tie
 from pegasus.estimation.filter_rows import (
     ALIGNING,
@@ -27,6 +38,7 @@ from pegasus.estimation.measurements import (
     advance_magnetometer,
     forget_gps,
     gate_of,
+    unit,
     use_barometer,
     use_gps,
     use_magnetometer,
@@ -196,6 +208,8 @@ def start_at_rest(i: int, rows: FilterRows) -> None:
     tilt = (bias + p.force_variance / count) / (size * size)
     for k in range(2):
         rows.covariance[i, (ATTITUDE + k) * n + ATTITUDE + k] = tilt
+    if p.scale >= 0:
+        tilt_by_scale(i, rows, q, force, size)
     for k in range(3):
         column = rotated_axis(q, k)
         tie(i, rows, ATTITUDE, FORCE_BIAS + k, -column[1] * bias / size)
@@ -204,6 +218,32 @@ def start_at_rest(i: int, rows: FilterRows) -> None:
     if p.used[FIELD] > 0.0:
         variance = rows.magnetometer[0].white_variance / fields
         use_magnetometer(i, rows, field, variance, 1e300)
+
+
+def tilt_by_scale(i: int, rows: FilterRows, q: Quat, force: Vec3, gravity: Real) -> None:
+    """Add the error of the level by the scales of the accelerometer, which act like biases: R M (s f).
+
+    Args:
+        i: Number of the row.
+        rows: Columns.
+        q: Orientation.
+        force: Mean specific force at rest, body frame [m/s^2].
+        gravity: Acceleration of free fall [m/s^2].
+    """
+    p = rows.p[0]
+    n = p.size
+    pull = rotate_inverse(p.mounting, force)
+    for k in range(3):
+        variance = p.scale_variance[3 + k]
+        axis = rotate(q, rotate(p.mounting, unit(k))) * (pull[k] / gravity)
+        state = p.scale + 3 + k
+        tie(i, rows, ATTITUDE, state, -axis[1] * variance)
+        tie(i, rows, ATTITUDE + 1, state, axis[0] * variance)
+        slopes = Vec3(-axis[1], axis[0], 0.0)
+        for a in range(2):
+            for b in range(2):
+                place = (ATTITUDE + a) * n + ATTITUDE + b
+                rows.covariance[i, place] = rows.covariance[i, place] + slopes[a] * slopes[b] * variance
 
 
 def start_known(i: int, rows: FilterRows) -> None:
@@ -242,6 +282,9 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
         rows.covariance[i, (POSITION + k) * n + POSITION + k] = p.position_variance[k]
         rows.covariance[i, (RATE_BIAS + k) * n + RATE_BIAS + k] = p.rate_bias_variance
         rows.covariance[i, (FORCE_BIAS + k) * n + FORCE_BIAS + k] = p.force_bias_variance
+    if p.scale >= 0:
+        for k in range(6):
+            forget(i, rows, p.scale + k, p.scale_variance[k])
     if p.used[FIX] > 0.0:
         forget_gps(i, rows)
     if p.used[PRESSURE] > 0.0:

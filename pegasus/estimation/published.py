@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, sqrt
+from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, scaled, sqrt
 from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     ALIGNING,
@@ -45,6 +45,10 @@ class FilterEstimate(Estimate):
     """Estimated bias of the gyroscope, body frame [rad/s], shape (N, 3)."""
     force_bias: Array
     """Estimated bias of the accelerometer, body frame [m/s^2], shape (N, 3)."""
+    rate_scale: Array
+    """Estimated relative error of the gyroscope's scale along the IMU's axes, (N, 3); NaN if no state."""
+    force_scale: Array
+    """That of the accelerometer."""
     gps_nis: Array
     """Normalized innovation squared of the last reading of the GPS, 6 numbers, shape (N,)."""
     barometer_nis: Array
@@ -87,12 +91,21 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
         columns["attitude_sigma"].copy(),
         columns["rate_bias"].copy(),
         columns["force_bias"].copy(),
+        *_scales(source),
         *(nis[:, number].copy() for number in (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS)),
     )
     if unknown.any():
         for values in vars(made).values():
             values[unknown] = math.nan
     return made
+
+
+def _scales(source: "EKF") -> tuple[Array, Array]:
+    """Return the estimated errors of scale of gyroscope and accelerometer, shape (N, 3) each."""
+    errors, first = source.columns["error"], source.parameters.scale
+    if first < 0:
+        errors, first = np.full((len(errors), 6), math.nan), 0
+    return errors[:, first : first + 3].copy(), errors[:, first + 3 : first + 6].copy()
 
 
 def spread(i: int, rows: FilterRows) -> Real:
@@ -112,6 +125,12 @@ def derive(i: int, rows: FilterRows, state: int, slope: Vec3) -> None:
     rows.gain[i, state + 2] = slope[2]
 
 
+def derive_scale(i: int, rows: FilterRows, which: int, slope: Vec3) -> None:
+    """Set the derivatives by the scales of the gyroscope (0) or the accelerometer (3), if they are states."""
+    if rows.p[0].scale >= 0:
+        derive(i, rows, rows.p[0].scale + which, slope)
+
+
 def present_spreads(i: int, rows: FilterRows) -> None:
     """Write the standard deviations of attitude, velocity and position of the present state.
 
@@ -122,33 +141,44 @@ def present_spreads(i: int, rows: FilterRows) -> None:
     time = rows.window_time[i]
     pushed = rotate(q, rows.window_velocity[i])
     shifted = rotate(q, rows.window_shift[i])
+    p = rows.p[0]
+    # Rotation and specific force over the window in the frame of the IMU, by which its scales act.
+    turn = rows.window_turn[i]
+    turning = rotate_inverse(p.mounting, Vec3(2.0 * turn[0], 2.0 * turn[1], 2.0 * turn[2]))
+    pull = rotate_inverse(p.mounting, rows.window_velocity[i])
     none = Vec3(0.0, 0.0, 0.0)
     attitude = none
     velocity = none
     position = none
-    for k in range(rows.p[0].size):
+    for k in range(p.size):
         rows.gain[i, k] = 0.0
     for k in range(3):
         axis = unit(k)
         # Row k of R; that of the cross product with v is v x axis.
         turned = rotate_inverse(q, axis)
+        along = rotate_inverse(p.mounting, turned) * -1.0
         derive(i, rows, ATTITUDE, axis)
         derive(i, rows, RATE_BIAS, turned * (-time))
+        derive_scale(i, rows, 0, scaled(turning, along))
         attitude += axis * spread(i, rows)
         derive(i, rows, RATE_BIAS, none)
+        derive_scale(i, rows, 0, none)
         derive(i, rows, ATTITUDE, cross(pushed, axis))
         derive(i, rows, VELOCITY, axis)
         derive(i, rows, FORCE_BIAS, turned * (-time))
+        derive_scale(i, rows, 3, scaled(pull, along))
         velocity += axis * spread(i, rows)
         derive(i, rows, ATTITUDE, cross(shifted, axis))
         derive(i, rows, VELOCITY, axis * time)
         derive(i, rows, POSITION, axis)
         derive(i, rows, FORCE_BIAS, turned * (-0.5 * time * time))
+        derive_scale(i, rows, 3, scaled(pull, along) * (0.5 * time))
         position += axis * spread(i, rows)
         derive(i, rows, ATTITUDE, none)
         derive(i, rows, VELOCITY, none)
         derive(i, rows, POSITION, none)
         derive(i, rows, FORCE_BIAS, none)
+        derive_scale(i, rows, 3, none)
     rows.attitude_sigma[i] = attitude
     rows.velocity_sigma[i] = velocity
     rows.position_sigma[i] = position

@@ -11,6 +11,7 @@ from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.core.sensor import Reading, Sensor
+from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
     ANCHORS,
     CORE,
@@ -26,6 +27,7 @@ from pegasus.estimation.filter_rows import (
 from pegasus.sensors.barometer import Barometer
 from pegasus.sensors.gps import GPS
 from pegasus.sensors.imu import IMU
+from pegasus.sensors.inertial_noise import InertialNoise
 from pegasus.sensors.magnetometer import Magnetometer
 from pegasus.sensors.odometry import Odometry
 from pegasus.sensors.optical_flow import OpticalFlow
@@ -180,6 +182,7 @@ def filter_parameters(
     known: bool,
     rest_time: float,
     vibration: float,
+    scale: int,
 ) -> FilterParameters:
     """Return the numbers of a filter.
 
@@ -192,6 +195,7 @@ def filter_parameters(
         known: Whether it starts from the true state.
         rest_time: Time at rest for the first attitude [s].
         vibration: Density of further white noise of the accelerometer [m/s^2/sqrt(Hz)].
+        scale: First state of the errors of scale; below 0 for none.
     """
     gyroscope, accelerometer = (m.at_rate(imu.rate_hz) for m in (imu.gyroscope, imu.accelerometer))
     numbers = [source.number for source in sources]
@@ -204,6 +208,10 @@ def filter_parameters(
         name: 5.0 * noise.white_sigma + 3.0 * (noise.bias_sigma + noise.turn_on_bias) + _MARGINS[name]
         for name, noise in (("rate", gyroscope), ("force", accelerometer))
     }
+    variances: tuple[float, ...] = ()
+    if scale >= 0:
+        variances = (*scale_variances(imu.gyroscope), *scale_variances(imu.accelerometer))
+        rests["force"] += 3.0 * STANDARD_GRAVITY * math.sqrt(max(variances[3:]))
     return FilterParameters(
         size=size,
         lag=lag_of(imu, sources),
@@ -223,7 +231,20 @@ def filter_parameters(
         gate=gate * gate,
         gps_refusals=math.ceil(gps_reset_time * rate) if alone else 0,
         position_variance=Vec3(*[position * position] * 3),
+        scale=scale,
+        scale_variance=variances,
     )
+
+
+def scale_variances(noise: InertialNoise) -> tuple[float, float, float]:
+    """Return the variances of the errors of scale along the axes of an inertial sensor.
+
+    Args:
+        noise: Its errors; a fixed one counts as a deviation, like a turn-on bias.
+    """
+    sigma = noise.scale_error_sigma
+    x, y, z = (fixed * fixed + sigma * sigma for fixed in noise.scale_error)
+    return x, y, z
 
 
 def lag_of(imu: IMU, sources: list[Source]) -> int:

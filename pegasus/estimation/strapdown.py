@@ -12,8 +12,9 @@ from pegasus.base.step_math import (
     rotate,
     rotate_inverse,
     rotation_quaternion,
+    scaled,
 )
-from pegasus.estimation.covariance import predict_covariance
+from pegasus.estimation.covariance import gain_of, predict_covariance
 from pegasus.estimation.filter_rows import FilterRows
 
 
@@ -52,16 +53,31 @@ def take_sample(i: int, rows: FilterRows) -> None:
     rows.last_rate[i] = rate
 
 
+def without_errors(rows: FilterRows, reading: Vec3, gain: Vec3, bias: Vec3) -> Vec3:
+    """Return a reading in the body frame without bias and errors of scale, which are along the IMU's axes.
+
+    Args:
+        rows: Columns.
+        reading: The reading, body frame.
+        gain: Factors along the axes of the IMU; see `gain_of`.
+        bias: Bias, body frame.
+    """
+    p = rows.p[0]
+    if p.scale < 0:
+        return reading - bias
+    return rotate(p.mounting, scaled(gain, rotate_inverse(p.mounting, reading - bias)))
+
+
 def navigate(i: int, rows: FilterRows) -> None:
     """Advance the state of the filter by its next reading of the IMU."""
     slot = rows.oldest[0]
     dt = rows.dt[slot]
-    rate = rows.rate[i, slot] - rows.rate_bias[i]
-    force = rows.force[i, slot] - rows.force_bias[i]
+    rate = without_errors(rows, rows.rate[i, slot], gain_of(i, rows, 0), rows.rate_bias[i])
+    force = without_errors(rows, rows.force[i, slot], gain_of(i, rows, 3), rows.force_bias[i])
     q = rows.q[i]
     half = in_the_middle(q, rate, dt)
     push = rotate(half, force) * dt
-    predict_covariance(i, rows, half, push, dt)
+    predict_covariance(i, rows, half, rate, force, dt)
     v = rows.v[i]
     faster = v + push + rows.gravity[i] * dt
     rows.r[i] = rows.r[i] + (v + faster) * (0.5 * dt)
@@ -78,13 +94,15 @@ def clear_window(i: int, rows: FilterRows) -> None:
     rows.window_time[i] = 0.0
     rows.window_rate_bias[i] = rows.rate_bias[i]
     rows.window_force_bias[i] = rows.force_bias[i]
+    rows.window_rate_gain[i] = gain_of(i, rows, 0)
+    rows.window_force_gain[i] = gain_of(i, rows, 3)
 
 
 def append(i: int, rows: FilterRows, slot: int) -> None:
     """Add a reading at the end of the motion since the state of the filter."""
     dt = rows.dt[slot]
-    rate = rows.rate[i, slot] - rows.window_rate_bias[i]
-    force = rows.force[i, slot] - rows.window_force_bias[i]
+    rate = without_errors(rows, rows.rate[i, slot], rows.window_rate_gain[i], rows.window_rate_bias[i])
+    force = without_errors(rows, rows.force[i, slot], rows.window_force_gain[i], rows.window_force_bias[i])
     turn = rows.window_turn[i]
     push = rotate(in_the_middle(turn, rate, dt), force) * dt
     v = rows.window_velocity[i]
@@ -98,8 +116,8 @@ def append(i: int, rows: FilterRows, slot: int) -> None:
 def drop(i: int, rows: FilterRows, slot: int) -> None:
     """Remove the reading at the beginning of the motion since the state of the filter."""
     dt = rows.dt[slot]
-    rate = rows.rate[i, slot] - rows.window_rate_bias[i]
-    force = rows.force[i, slot] - rows.window_force_bias[i]
+    rate = without_errors(rows, rows.rate[i, slot], rows.window_rate_gain[i], rows.window_rate_bias[i])
+    force = without_errors(rows, rows.force[i, slot], rows.window_force_gain[i], rows.window_force_bias[i])
     start = Quat(0.0, 0.0, 0.0, 1.0)
     push = rotate(in_the_middle(start, rate, dt), force) * dt
     turn = after(start, rate, dt)
@@ -129,8 +147,8 @@ def present_state(i: int, rows: FilterRows) -> None:
     slot = rows.newest[0]
     v = rows.v[i]
     now = normalized(quaternion_product(q, rows.window_turn[i]))
-    rate = rows.rate[i, slot] - rows.rate_bias[i]
-    force = rows.force[i, slot] - rows.force_bias[i]
+    rate = without_errors(rows, rows.rate[i, slot], gain_of(i, rows, 0), rows.rate_bias[i])
+    force = without_errors(rows, rows.force[i, slot], gain_of(i, rows, 3), rows.force_bias[i])
     rows.position[i] = rows.r[i] + (v + g * (0.5 * dt)) * dt + rotate(q, rows.window_shift[i])
     rows.velocity[i] = v + g * dt + rotate(q, rows.window_velocity[i])
     rows.orientation[i] = now

@@ -51,7 +51,7 @@ def test_covariance_is_that_of_integrated_errors(rows):
     noise = input_noise @ np.diag([p.rate_variance] * 3 + [p.force_variance] * 3) @ input_noise.T
     noise[9:12, 9:12] += np.eye(3) * p.rate_drive
     noise[12:15, 12:15] += np.eye(3) * p.force_drive
-    predict_covariance(0, rows.rows.python, Quat(*turn.as_quat()), Vec3(*(push * dt)), dt)
+    predict_covariance(0, rows.rows.python, Quat(*turn.as_quat()), Vec3(0.2, -0.1, 0.4), Vec3(*force), dt)
     after = covariance_of(rows)
     wanted = transition @ before @ transition.T + noise
     np.testing.assert_allclose(after, wanted, atol=2e-8 * np.abs(wanted).max())

@@ -1,6 +1,7 @@
 """Tests of trajectories through waypoints under limits."""
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
+from pegasus.control.trajectories.quickest import paced
+from pegasus.control.trajectories.spline import Spline
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0))
 
@@ -176,17 +179,31 @@ def test_ground_may_lie_lower():
 
 
 @pytest.mark.parametrize(
-    ("kind", "points", "figure"),
+    ("plan", "points", "figure"),
     [
-        (trajectories.minimum_snap, ((0, 0, 3.5), (0, 0, 0.8), (9, 5, 1.2)), "z = -0.2"),
-        (trajectories.waypoints, ((0, 0, 3.5), (0, 0, 0.3), (9, 5, 0.5)), "z = -2.35"),
+        (
+            partial(trajectories.minimum_snap, speed=10.0, thrust=2.0),
+            ((0, 0, 3.5), (0, 0, 0.8), (9, 5, 1.2)),
+            "z = -0.266 m",
+        ),
+        (trajectories.minimum_snap, ((0, 0, 3.5), (0, 0, 0.8), (9, 5, 1.2)), "z = -1.58 m"),
+        (trajectories.waypoints, ((0, 0, 3.5), (0, 0, 0.3), (9, 5, 0.5)), "z = -2.35 m"),
     ],
 )
-def test_a_path_below_the_ground_between_points(kind, points, figure):
+def test_a_path_below_the_ground_between_points(plan, points, figure):
     """If this fails, a path whose points are all above the ground is flown into it."""
     with pytest.raises(ConfigError, match=r"points\.1 = .*: the path to the next point sinks to") as caught:
-        kind(points)
+        plan(points)
     assert figure in str(caught.value)
-    assert kind(points, ground=-3.0).duration > 1.0
+    assert plan(points, ground=-3.0).duration > 1.0
     # A straight line down to the ground is not below it.
-    assert kind(((0, 0, 2), (0, 0, 0))).duration > 1.0
+    assert plan(((0, 0, 2), (0, 0, 0))).duration > 1.0
+
+
+def test_minimum_snap_takes_the_least_time():
+    """If this fails, a path is flown slower than its limits ask: scan of all shares of its two pieces."""
+    points = np.array(((0, 0, 3.5), (0, 0, 0.8), (9, 5, 1.2)))
+    path = trajectories.minimum_snap(points.tolist(), ground=-5.0)
+    shares = np.linspace(0.1, 0.7, 121)
+    times = [paced(Spline(points, [share, 1.0 - share]), path._limits).duration for share in shares]
+    assert path.duration == pytest.approx(min(times), rel=1e-3)
