@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from pegasus.base.frames import cross, matrix_from_quaternion, normalize, rotate
+from pegasus.core.engine import RayHits
 from pegasus.core.state import VehicleState
 from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
+from pegasus.environment import NoWind
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
 GRAVITY = 9.80665
@@ -31,13 +33,28 @@ class QuadraticCurve(ThrustCurve):
 
 
 class Air:
-    """Uniform gravity and density."""
+    """Uniform gravity and density, without wind."""
+
+    wind = NoWind()
 
     def gravity_vector(self, position):
         return np.tile([0.0, 0.0, -GRAVITY], (len(position), 1))
 
     def air_density(self, position):
         return np.full(len(position), 1.225)
+
+
+class Nowhere:
+    """Manager of a world without ground."""
+
+    def cast(self, vehicle, origins, directions, max_range, *, rows=slice(None)):
+        count = len(origins)
+        return RayHits(
+            hit=np.zeros(count, dtype=bool),
+            distance=np.full(count, math.inf),
+            normal=np.zeros((count, 3)),
+            body=np.full(count, -1),
+        )
 
 
 def layout(position, axis, spin):
@@ -69,9 +86,21 @@ class StandIn:
             time_constant_up=0.0125, time_constant_down=0.025, max_speed=1100.0
         )
     )
+    drag: None = None
     parameters: tuple[SimpleNamespace, ...] = (SimpleNamespace(rotor_inertia=0.0),)
     environment: Air = field(default_factory=Air)
     file: None = None
+    manager: Nowhere = field(default_factory=Nowhere)
+
+    @property
+    def state(self):
+        """At rest at the origin."""
+        return VehicleState.at_rest(self.count, self.rotor_count)
+
+    @property
+    def rotor_count(self):
+        """Number of rotors."""
+        return len(self.layout.spin)
 
 
 class Plant:
