@@ -86,7 +86,6 @@ class StandIn:
             time_constant_up=0.0125, time_constant_down=0.025, max_speed=1100.0
         )
     )
-    drag: None = None
     parameters: tuple[SimpleNamespace, ...] = (SimpleNamespace(rotor_inertia=0.0),)
     environment: Air = field(default_factory=Air)
     file: None = None

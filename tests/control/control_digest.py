@@ -100,6 +100,7 @@ def control(rows):
     vehicle = SimpleNamespace(
         name="iris",
         count=len(rows),
+        rotor_count=6,
         mass=1.5,
         inertia=np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]]),
         center_of_mass=np.array([0.01, -0.005, 0.0]),

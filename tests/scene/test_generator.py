@@ -123,7 +123,7 @@ def test_a_world_is_made_again_when_what_shapes_it_changes() -> None:
     code = [*worlds, *(folder.with_name("scene") / f"{k}.py" for k in SHAPES)]
     used = {name for file in code for name in re.findall(r"from pegasus\.scene\.(\w+)", file.read_text())}
     # The other modules only read the output, or name things.
-    assert used - set(SHAPES) == {"generator", "scene", "stage"}
+    assert used - set(SHAPES) == {"generator", "scene", "stage", "world_scene"}
 
 
 def test_the_worlds_own_spawn_points_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,9 +152,10 @@ def test_an_agile_vehicle_gets_lower_gains():
     """PX4's gains, tuned for an Iris, would make a Crazyflie oscillate on the ground."""
     bare, _ = load_vehicle("crazyflie")
     given, _, _ = parameters_of(bare.model_copy(update={"px4": PX4Spec()}))
-    # Slope of the thrust at 1986 rad/s by full output. One unit is 0.707 of each of four rotors at 32.53 mm,
-    # whose root mean square over half of them is 1.
-    slope = (2 * 2.2417e-8 * 1986 - 5.1394e-6) * 2357.8
+    # Slope of the thrust in hover by full output, with C_T 0.1454 of propellers of 47.1 mm, 90 m high.
+    # One unit is 0.707 of each of four rotors at 32.53 mm, whose root mean square over half of them is 1.
+    factor = 0.1454 * 1.225 * (1 - 2.25577e-5 * 90) ** 4.2559 * 0.0471**4 / (2 * np.pi) ** 2
+    slope = 2 * factor * np.sqrt(0.0319 * 9.7951 / (4 * factor)) * 2501.0
     acceleration = 4 * np.sqrt(0.5) * slope * 0.03253 / 16.8e-6
     for axis in ("ROLL", "PITCH"):
         assert given[f"MC_{axis}RATE_K"] == pytest.approx(500.0 / acceleration, abs=2e-3)
@@ -234,5 +235,6 @@ def test_rotors_that_px4_cannot_fly(tree, rotors, section, message):
 def test_rotors_that_hardly_yaw():
     """Coefficients that give every axis its authority would be so large that PX4 drops all axes."""
     content = yaml.safe_load(resource("config", "vehicles", "crazyflie.yaml").read_text())
-    given, _, _ = parameters_of(content | {"thrust_curve": content["thrust_curve"] | {"moment_ratio": 1e-9}})
+    curve = {"model": "quadratic", "thrust_constant": 2.3e-8, "moment_ratio": 1e-9}
+    given, _, _ = parameters_of(content | {"thrust_curve": curve})
     assert [given[f"CA_ROTOR{k}_CT"] for k in range(4)] == pytest.approx([100.0] * 4)
