@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -21,6 +22,7 @@ from pegasus.backends.ros2.topics import Topics, topic_options
 from pegasus.backends.ros2.transport import Transport, TransportChoice, open_transport
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 from pegasus.core.backend import Backend
 from pegasus.core.sensor import Reading
 from pegasus.core.state import VehicleState
@@ -117,6 +119,11 @@ class ROS2(Backend):
             self._open()
         elif self._publications is None:
             self._fill()
+        assert self._publications is not None
+        if self._publications.has_images:
+            # The first subscription would stop the simulation and its clock while kernels are compiled.
+            with suppress(ConfigError):
+                self._vehicle.manager.visuals.load()
         self._begin()
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:

@@ -143,6 +143,11 @@ class Publications:
         self._links, self._faulty = vehicle.faults.links, False
         _publish_mountings(vehicle, topics, frames)
 
+    @property
+    def has_images(self) -> bool:
+        """Whether there are topics of images or point clouds."""
+        return bool(self._images)
+
     def send(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Publish state and new readings at simulation time t.
 

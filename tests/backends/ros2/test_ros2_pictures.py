@@ -13,6 +13,7 @@ from pegasus.backends import ROS2
 from pegasus.backends.ros2.images import camera_info, image
 from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, PointCloud, StereoCamera
 from pegasus.cameras.lidar_scan import ScanCapture
+from pegasus.core.visuals import Visuals
 from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
@@ -197,6 +198,26 @@ def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkey
         peer.ask("ignore", topic="/d1/front/color/image_raw")
     (line,) = [record.getMessage() for record in caplog.records]
     assert "front/color/image_raw is no longer published: renderer: needs the extra render" in line
+
+
+def test_the_renderer_is_made_before_the_run(monkeypatch):
+    """The first subscription would stop the simulation and its clock while kernels are compiled."""
+    made = []
+
+    def load(visuals):
+        made.append(visuals)
+        raise ConfigError("needs the extra render", field="renderer")
+
+    monkeypatch.setattr(Visuals, "load", load)
+    for sensors, expected in (({"front": Camera(resolution=(8, 8))}, 1), ({}, 0)):
+        made.clear()
+        with Simulation("flat") as sim:
+            backend = ROS2("d2", control=False, transport=TRANSPORT)
+            sim.add(Multirotor("iris", sensors=sensors, backends=[backend]))
+            sim.step()
+            assert made == [sim.visuals] * expected
+            sim.step(10)
+            assert len(made) == expected
 
 
 @pytest.mark.parametrize(
