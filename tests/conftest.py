@@ -65,7 +65,7 @@ LONG = (
     "isaac/test_contract.py",
     "render/test_mitsuba_renderer.py",
 )
-"""Test files that take 10 s or more, slowest first; workers start with them, so that none idles at the end."""
+"""Test files that take 10 s or more, slowest first; workers start with them: none idles at the end."""
 
 
 # Searching the objects of all libraries and tests for garbage would take 7 % of the time of the suite.
