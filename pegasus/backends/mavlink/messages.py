@@ -101,8 +101,10 @@ class Template:
     def unpack(self, payload: bytes) -> Any:
         """Return the message of a payload; zero bytes at its end may be missing."""
         size = self._struct.size
-        values = self._struct.unpack(payload[:size].ljust(size, b"\0"))
-        return self.type._make(values if self._fields is None else self._fields(values))
+        if len(payload) != size:
+            payload = payload[:size].ljust(size, b"\0")
+        values = self._struct.unpack(payload)
+        return tuple.__new__(self.type, values if self._fields is None else self._fields(values))
 
 
 @cache
