@@ -18,6 +18,7 @@ FREQUENT = frozenset(
     {
         "ATTITUDE_QUATERNION",
         "HIL_ACTUATOR_CONTROLS",
+        "HIL_GPS",
         "HIL_SENSOR",
         "HIL_STATE_QUATERNION",
         "LOCAL_POSITION_NED",
