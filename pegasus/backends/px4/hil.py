@@ -71,14 +71,16 @@ class SensorMessages:
 
     def take_barometer(self, reading: BarometerReading) -> None:
         """Store a reading for the next messages."""
-        self._pressure = (reading.pressure / 100.0).tolist()
+        self._pressure = [pressure / 100.0 for pressure in reading.pressure.tolist()]
         self._altitude = reading.pressure_altitude.tolist()
-        self._temperature = (reading.temperature - _KELVIN).tolist()
+        self._temperature = [temperature - _KELVIN for temperature in reading.temperature.tolist()]
         self._mark(BAROMETER)
 
     def take_airspeed(self, reading: AirspeedReading) -> None:
         """Store a reading for the next messages."""
-        self._differential_pressure = (reading.differential_pressure / 100.0).tolist()
+        self._differential_pressure = [
+            pressure / 100.0 for pressure in reading.differential_pressure.tolist()
+        ]
         self._mark(DIFFERENTIAL_PRESSURE)
 
     def message(

@@ -6,7 +6,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,15 +32,14 @@ from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.hil_stream import HilStream
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
-    HIL_PORT,
     PAYLOAD_PORT,
     PAYLOAD_STREAMS,
     PX4Program,
     all_ports,
     environment_of,
     hil_port,
+    listen_for,
     remove_remains,
-    require_unused,
     reserve,
 )
 from pegasus.base.arrays import Array
@@ -201,6 +202,7 @@ class PX4(Backend):
         else:
             self._take_free_instances(user_settings().px4.instance or 0)
         self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
+        self._fill = partial(Struct(f"{self._speeds.size}d").pack_into, self._speeds.data, 0)
 
     def start(self) -> None:
         """Start the autopilots."""
@@ -228,19 +230,15 @@ class PX4(Backend):
         self._stream = HilStream(vehicle, self._sensors, self._instances, external=external)
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
         hubs = hil_hubs = [instance.hub for instance in self._instances]
-        if self.connection is None:
+        if not external:
             # The offboard port is left to the user: PX4 answers only its first partner there.
             self._hubs = hubs = [LinkHub(UdpLink("127.0.0.1", PAYLOAD_PORT + number)) for number in numbers]
             for hub in hubs:
                 self._lockstep.add_hub(hub)
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
-        self._listener = EstimateListener(
-            taps,
-            systems,
-            origin=vehicle.environment.origin,
-            unwanted=PAYLOAD_STREAMS if self.connection is None else (),
+        self._listener = self._estimates = EstimateListener(
+            taps, systems, origin=vehicle.environment.origin, unwanted=() if external else PAYLOAD_STREAMS
         )
-        self._estimates = self._listener
         self._failures = FailureListener(
             [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
             systems,
@@ -249,11 +247,9 @@ class PX4(Backend):
         )
         if vehicle.battery is not None and self._sends_battery():
             self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
-        autopilots = [f"PX4 {number}" for number in numbers]
-        self._health = HealthListener(taps, vehicle.name, autopilots)
+        self._health = HealthListener(taps, vehicle.name, [f"PX4 {number}" for number in numbers])
         names = [instance.name for instance in self._instances]
-        origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
-        axes = [LocalAxes.at(origin, start) for start in starts]
+        axes = [LocalAxes.at(vehicle.environment.origin, start) for start in vehicle.start.position.tolist()]
         self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons, axes))
         if self._pilot is not None:
             self.reference = self._pilot.reference
@@ -279,8 +275,7 @@ class PX4(Backend):
         """Wait for the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
         assert self._lockstep is not None
         self._lockstep.collect(t)
-        for i, instance in enumerate(self._instances):
-            self._speeds[i] = instance.rotor_speeds(t)
+        self._fill(*[speed for instance in self._instances for speed in instance.rotor_speeds(t)])
         return self._speeds
 
     def plan(self, t: float) -> Plan | None:
@@ -375,22 +370,11 @@ class PX4(Backend):
                 self._open_links()
 
     def _open_links(self) -> None:
-        links: list[Link] = []
-        try:
-            if self.connection is not None:
-                links.append(open_link(self.connection))
-            else:
-                # Only an external PX4 may connect from another machine.
-                host = "127.0.0.1" if self._program is not None else "0.0.0.0"
-                for number in range(self.first_instance, self.first_instance + self._vehicle.count):
-                    if self._program is not None:
-                        require_unused(number)
-                    links.append(TcpServerLink(host, HIL_PORT + number))
-        except ConfigError:
-            for link in links:
-                link.close()
-            raise
-        self._links = links
+        if self.connection is not None:
+            self._links = [open_link(self.connection)]
+            return
+        numbers = range(self.first_instance, self.first_instance + self._vehicle.count)
+        self._links = [*listen_for(numbers, launched=self._program is not None)]
 
     def _launch(self, program: PX4Program, lockstep: HilLockstep) -> None:
         folder = self.run_folder
