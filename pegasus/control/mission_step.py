@@ -357,6 +357,6 @@ class OwnTable:
         if self._interval and abs(t - self._expected) > _SAME_INSTANT:
             self._table.renew([member for member, _ in self._mission.members])
         self._interval, self._expected = interval, t + interval
-        steps: Array = np.arange(BLOCK if interval else 1, dtype=np.float64)
-        self._table.update(self._update_count, t, lambda: t + interval * steps)
+        count = BLOCK if interval else 1
+        self._table.update(self._update_count, t, lambda: t + interval * np.arange(count, dtype=np.float64))
         self._update_count += 1

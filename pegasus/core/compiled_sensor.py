@@ -133,7 +133,8 @@ class CompiledSensor(Sensor):
     """Age of a reading when it is given [s]."""
     rows: dict[str, Array]
     """Own columns by name, N rows each; set by `bind`, views of the bank's columns once it has begun."""
-    _table: "SensorTable | None" = None
+    table: "SensorTable | None" = None
+    """Table of the bank; None before the first step."""
     _last: Reading | None = None
     _dated: int = 0
     """Copy whose last reading dates that of all: the first readings of copies that were reset do not."""
@@ -227,12 +228,12 @@ class CompiledSensor(Sensor):
                 fresh[name] = np.zeros(
                     (self.count, *_SHAPES.get(element, ())), dtype=_TYPES.get(element, np.float64)
                 )
-        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
+        if self.table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
             for name, values in fresh.items():
                 self.rows[name][...] = values
-            self._table.restart()
+            self.table.restart()
         else:
-            self.rows, self._table = fresh, None
+            self.rows, self.table = fresh, None
         self.draw(np.arange(self.count))
 
     def reset_copies(self, rows: IntArray) -> None:
@@ -254,8 +255,8 @@ class CompiledSensor(Sensor):
         for name, column in self.rows.items():
             column[rows] = fresh.get(name, 0)
         self.draw(rows)
-        if self._table is not None:
-            self._table.restart()
+        if self.table is not None:
+            self.table.restart()
 
     def measure(self, state: VehicleState, t: float) -> Reading:
         """Return the last reading, which the bank has computed."""
@@ -296,7 +297,7 @@ class CompiledSensor(Sensor):
             table: Table of the bank.
             rows: Own columns by name, N rows each.
         """
-        self._table, self.rows = table, rows
+        self.table, self.rows = table, rows
 
 
 def own_columns(kind: type[SensorRows]) -> dict[str, tuple[Any, Any]]:

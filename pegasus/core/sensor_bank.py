@@ -1,6 +1,7 @@
 """Bank of the compiled sensors of all vehicles: one table, and one launch, for each class."""
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,8 @@ class SensorTable:
 
     next_step: int
     """Next step at which the table has something to do."""
+    asked_at: float = math.nan
+    """Time of the last launch [s]."""
 
     def __init__(
         self, sensors: Sequence[tuple[CompiledSensor, int]], bodies: Mapping[str, Array], time: Array
@@ -135,7 +138,7 @@ class SensorTable:
         if not self.next_step:
             for sensor in self.sensors:
                 sensor.forget()
-        self.next_step = step + self._tick(step)
+        self.next_step, self.asked_at = step + (self._tick(step) if self._ticking else 1), t
         for name, column in self._inputs.items():
             column[...] = _input(self._environment, name, self._position, t)
             if name == "wind" and self._environment.wind.turbulence is not None:

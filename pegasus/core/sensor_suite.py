@@ -162,12 +162,16 @@ class SensorSuite(Mapping[str, Sensor]):
             return NewReadings(self)
         now, _, number = self.time.tolist()
         if self._new is None or self._new[0] != number:
-            new = NewReadings(self)
+            new, altered = NewReadings(self), self._altered
             for name, sensor in self._each:
-                if name in self._altered:
-                    reading = self._altered[name]
+                if name in altered:
+                    reading = altered[name]
+                elif sensor is None:
+                    reading = self._given.get(name)
+                elif sensor.table is None or sensor.table.asked_at != now:
+                    continue
                 else:
-                    reading = self._given.get(name) if sensor is None else sensor.given_at(now)
+                    reading = sensor.given_at(now)
                 if reading is not None and reading.stamp == now:
                     new[name] = reading
             self._new = number, new

@@ -303,7 +303,7 @@ class Simulation:
 
     def _complete_step(self) -> None:
         if self.advance():
-            self.engine.step(self.dt)
+            self.engine.step(1.0 / self.rate)
             self.observe_step()
 
     def advance(self) -> bool:
@@ -315,8 +315,8 @@ class Simulation:
             Whether to complete the step; False if a backend or an observer has ended the run.
         """
         with self.stepper.within_step:
-            run = self._run
-            t, step, dt = self.time, self.step_count, self.dt
+            run, step, dt = self._run, self.step_count, 1.0 / self.rate
+            t = step / self.rate
             self.vehicles.sense(step, t)
             # All backends publish before any is waited for, so that N autopilots compute at the same time.
             self.vehicles.publish(step, t)

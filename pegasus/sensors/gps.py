@@ -348,16 +348,14 @@ class GPS(CompiledSensor):
         rows = self.rows
         latitude, longitude, altitude = self.environment.geodetic(rows["solved_position"].copy())
         # Copies that were reset, or lost all satellites, began later than others.
-        shares = np.maximum(rows["solved_share"], 1.0)
-        columns = rows["since"], rows["solved_used"], shares[:, 0], shares[:, 2]
-        states = list(zip(*(column.tolist() for column in columns), strict=True))
+        columns = (rows[name].tolist() for name in ("since", "solved_used", "solved_share"))
+        states = [(t, used, max(x, 1.0), max(z, 1.0)) for t, used, (x, _, z) in zip(*columns, strict=True)]
         found = {state: self._accuracy(stamp - state[0], *state[1:]) for state in set(states)}
-        each = [found[state] for state in states]
+        eph, epv, fix_type = (np.array(values) for values in zip(*(found[s] for s in states), strict=True))
         used = rows["solved_used"].astype(np.int64) if self._is_impaired else self.satellite_count
-        eph, epv, fix_type = (np.array(values) for values in zip(*each, strict=True))
         return GpsReading(
             stamp,
-            max(stamp - self.latency, float(rows["first_time"].min())),
+            max(stamp - self.latency, min(rows["first_time"].tolist())),
             latitude,
             longitude,
             altitude,

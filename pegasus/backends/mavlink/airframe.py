@@ -42,18 +42,19 @@ class RotorMap(NamedTuple):
 
     def speeds(self, controls: Sequence[float]) -> list[float]:
         """Return the rotor speeds of armed outputs [rad/s]; an output that is not finite stops its rotor."""
-        speeds = []
-        for channel, scale, offset in zip(self.channels, self.scale, self.offset, strict=True):
-            u = controls[channel]
-            if 0.0 < u <= 1.0:
-                speeds.append(u * scale + offset)
-            elif not math.isfinite(u):
-                speeds.append(0.0)
-            elif self.reversible:
-                speeds.append(math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0)
-            else:
-                speeds.append(min(max(u, 0.0), 1.0) * scale + offset)
-        return speeds
+        outputs = [controls[channel] for channel in self.channels]
+        return [
+            u * scale + offset if 0.0 < u <= 1.0 else self._limited(u, scale, offset)
+            for u, scale, offset in zip(outputs, self.scale, self.offset, strict=True)
+        ]
+
+    def _limited(self, u: float, scale: float, offset: float) -> float:
+        """Return the rotor speed of an output that is not above 0 and up to 1."""
+        if not math.isfinite(u):
+            return 0.0
+        if self.reversible:
+            return math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0
+        return min(max(u, 0.0), 1.0) * scale + offset
 
 
 def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, output_count: int, field: str) -> RotorMap:

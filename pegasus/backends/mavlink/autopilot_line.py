@@ -71,6 +71,10 @@ class Pilot(Protocol):
 
     reference: Reference
 
+    @property
+    def due(self) -> float:
+        """Time of the next update that has something to do [s]."""
+
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
     ) -> None:

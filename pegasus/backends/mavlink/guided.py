@@ -83,6 +83,9 @@ class GuidedPilot:
         self._anchor = np.zeros((len(lines.systems), 3))
         self._due, self._orders = -math.inf, mission.order.copy()
 
+    due = -math.inf
+    """A new command is not kept waiting: it is updated at every step."""
+
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
     ) -> None:
@@ -95,7 +98,6 @@ class GuidedPilot:
             armed: Whether each autopilot is armed.
         """
         mission = self._mission
-        # A new command is not kept waiting.
         if t < self._due and (mission.order == self._orders).all():
             return
         self._due, self._orders[...] = t + SET_POINT_INTERVAL, mission.order

@@ -36,7 +36,8 @@ class HealthListener:
         self._lines = [(open_link(), Decoder("ESTIMATOR_STATUS")) for open_link in links]
         self.health = [EstimatorHealth(vehicle, autopilot) for autopilot in autopilots]
         """Health of each estimator."""
-        self._due = -math.inf
+        self.due = -math.inf
+        """Time of the next look [s]."""
 
     def update(self, t: float, *, armed: Sequence[bool]) -> None:
         """Read what has come.
@@ -45,9 +46,9 @@ class HealthListener:
             t: Simulation time [s].
             armed: Whether each autopilot is armed.
         """
-        if t < self._due:
+        if t < self.due:
             return
-        self._due = t + _INTERVAL
+        self.due = t + _INTERVAL
         for row, (link, decoder) in enumerate(self._lines):
             try:
                 data = link.receive()

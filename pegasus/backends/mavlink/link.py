@@ -100,12 +100,13 @@ class _StreamLink(Link):
     @abstractmethod
     def _read(self, flags: int = 0) -> bytes: ...
 
-    def send_all(self, messages: Sequence[bytes]) -> None:
-        """Send whole messages at once; see `Link.send_all`."""
-        self.send(b"".join(messages))
-
     def send(self, data: bytes) -> None:
         """Send a whole message; see `Link.send`."""
+        self.send_all((data,))
+
+    def send_all(self, messages: Sequence[bytes]) -> None:
+        """Send whole messages at once; see `Link.send_all`."""
+        data = b"".join(messages)
         if self._backlog:
             data = self._backlog + data if len(self._backlog) <= _MAX_BACKLOG else self._backlog
         try:

@@ -18,6 +18,7 @@ FREQUENT = frozenset(
     {
         "ATTITUDE_QUATERNION",
         "HIL_ACTUATOR_CONTROLS",
+        "HIL_GPS",
         "HIL_SENSOR",
         "HIL_STATE_QUATERNION",
         "LOCAL_POSITION_NED",
@@ -101,8 +102,10 @@ class Template:
     def unpack(self, payload: bytes) -> Any:
         """Return the message of a payload; zero bytes at its end may be missing."""
         size = self._struct.size
-        values = self._struct.unpack(payload[:size].ljust(size, b"\0"))
-        return self.type._make(values if self._fields is None else self._fields(values))
+        if len(payload) != size:
+            payload = payload[:size].ljust(size, b"\0")
+        values = self._struct.unpack(payload)
+        return tuple.__new__(self.type, values if self._fields is None else self._fields(values))
 
 
 @cache

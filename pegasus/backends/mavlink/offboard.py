@@ -31,7 +31,8 @@ class OffboardPilot:
         self.reference = Reference.hold(state.position, state.position[:, 0])
         """Reference sent to the autopilots; live arrays."""
         self.reference.idle[...] = True
-        self._due = -math.inf
+        self.due = -math.inf
+        """Time of the next message [s]."""
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
@@ -44,14 +45,14 @@ class OffboardPilot:
             present: Whether each autopilot is connected.
             armed: Whether each autopilot is armed.
         """
-        if t < self._due:
+        if t < self.due:
             return
         for autopilot, there, is_armed in zip(self._autopilots, present, armed, strict=True):
             if there:
                 autopilot.update(t, state, armed=is_armed)
             autopilot.report(self.reference)
         # One that is absent is asked for at every step.
-        self._due = min(autopilot.due for autopilot in self._autopilots)
+        self.due = min(autopilot.due for autopilot in self._autopilots)
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the trajectory, by the progress of the first autopilot; None before the flight.
@@ -82,6 +83,7 @@ class _Autopilot(AutopilotLine):
         self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
         self._table = OwnTable(self.mission, 1)
         self._start: list[float] | None = None
+        self._state: VehicleState | None = None
         self._next_set_point = self._next_command = self._updated = -math.inf
         self._flying = self._landing = False
 
@@ -89,7 +91,10 @@ class _Autopilot(AutopilotLine):
         """Send the messages that are due to this autopilot."""
         if t < self.due:
             return
-        own, moves = state.of(slice(self._row, self._row + 1)), t >= self._next_set_point
+        if state is not self._state:
+            # Its arrays are live.
+            self._state, self._own = state, state.of(slice(self._row, self._row + 1))
+        own, moves = self._own, t >= self._next_set_point
         if self._start is None:
             self._start = own.position[0].tolist()
         if moves and armed and not self._landing and self._may_follow(own):

@@ -37,7 +37,8 @@ class BatteryTelemetry:
         self._links = [open_link() for open_link in links]
         self._systems, self._battery = systems, battery
         self._sequence = 0
-        self._due = -math.inf
+        self.due = -math.inf
+        """Time of the next message [s]."""
 
     def update(self, t: float, *, present: Sequence[bool]) -> None:
         """Send the messages that are due at time t.
@@ -46,9 +47,9 @@ class BatteryTelemetry:
             t: Simulation time [s].
             present: Whether each autopilot is connected.
         """
-        if t < self._due - _SAME_INSTANT:
+        if t < self.due:
             return
-        self._due = t + _INTERVAL
+        self.due = t + _INTERVAL - _SAME_INSTANT
         battery = self._battery
         columns = (battery.voltage.tolist(), battery.current.tolist(), battery.charge.tolist())
         for copy, state in enumerate(zip(*columns, strict=True)):

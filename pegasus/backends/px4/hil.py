@@ -71,17 +71,26 @@ class SensorMessages:
 
     def take_barometer(self, reading: BarometerReading) -> None:
         """Store a reading for the next messages."""
-        self._pressure = (reading.pressure / 100.0).tolist()
+        self._pressure = [pressure / 100.0 for pressure in reading.pressure.tolist()]
         self._altitude = reading.pressure_altitude.tolist()
-        self._temperature = (reading.temperature - _KELVIN).tolist()
+        self._temperature = [temperature - _KELVIN for temperature in reading.temperature.tolist()]
         self._mark(BAROMETER)
 
     def take_airspeed(self, reading: AirspeedReading) -> None:
         """Store a reading for the next messages."""
-        self._differential_pressure = (reading.differential_pressure / 100.0).tolist()
+        self._differential_pressure = [
+            pressure / 100.0 for pressure in reading.differential_pressure.tolist()
+        ]
         self._mark(DIFFERENTIAL_PRESSURE)
 
-    def message(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> Any:
+    def message(
+        self,
+        copy: int,
+        time_usec: int,
+        force: Sequence[float],
+        rate: Sequence[float],
+        groups: int = ACCELEROMETER | GYROSCOPE,
+    ) -> Any:
         """Return the message of an IMU sample, with the values that are new since the last one.
 
         Args:
@@ -89,9 +98,15 @@ class SensorMessages:
             time_usec: Time of the sample [us].
             force: Specific force of the vehicle, body frame (FLU) [m/s^2].
             rate: Angular velocity of the vehicle, body frame (FLU) [rad/s].
+            groups: Groups that are new with the sample.
         """
-        self._new[copy] |= ACCELEROMETER | GYROSCOPE
-        return self._next(copy, time_usec, force, rate)
+        ax, ay, az = force
+        wx, wy, wz = rate
+        mx, my, mz = self._magnetic_field[copy]
+        new, self._new[copy] = self._new[copy] | groups, 0
+        pressure, differential = self._pressure[copy], self._differential_pressure[copy]
+        air = pressure, differential, self._altitude[copy], self._temperature[copy]
+        return self._message((time_usec, new, self._number, ax, -ay, -az, wx, -wy, -wz, mx, my, mz, *air))
 
     def news(self, copy: int, time_usec: int) -> Any:
         """Return the message of the values that are new since the last one, None if there are none.
@@ -102,16 +117,7 @@ class SensorMessages:
         """
         if not self._new[copy]:
             return None
-        return self._next(copy, time_usec, self._force[copy], self._rate[copy])
-
-    def _next(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> Any:
-        ax, ay, az = force
-        wx, wy, wz = rate
-        mx, my, mz = self._magnetic_field[copy]
-        new, self._new[copy] = self._new[copy], 0
-        pressure, differential = self._pressure[copy], self._differential_pressure[copy]
-        air = pressure, differential, self._altitude[copy], self._temperature[copy]
-        return self._message((time_usec, new, self._number, ax, -ay, -az, wx, -wy, -wz, mx, my, mz, *air))
+        return self.message(copy, time_usec, self._force[copy], self._rate[copy], groups=0)
 
     def _mark(self, group: int) -> None:
         self._new = [new | group for new in self._new]

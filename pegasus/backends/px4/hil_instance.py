@@ -62,7 +62,7 @@ class HilInstance:
         self.was_steady = False
         """Whether PX4 has ever answered steadily; until then it is starting."""
         self.received_at = time.monotonic()
-        """Wall time of its connection or last answer [s]."""
+        """Wall time of its connection or its last answer before the lockstep [s]."""
         self.hub = LinkHub(link)
         """Hub by which others share the link; they get all messages but the answers."""
         self.trouble: str | None = None
@@ -224,7 +224,8 @@ class HilInstance:
 
     def _take(self, message: Any) -> None:
         self.lockstep = bool(message.flags & _LOCKSTEP)
-        self.received_at = time.monotonic()
+        if self.phase is not Phase.LOCKSTEP:
+            self.received_at = time.monotonic()
         if self.phase is Phase.SILENT:
             _log.info("%s answers again", self.name)
             self.phase = Phase.STARTING
@@ -233,8 +234,9 @@ class HilInstance:
             if count <= self._answered:
                 # Outdated or repeated answer.
                 return
-            self._learn_interval(count - self._answered)
-            self._answered = count
+            interval, self._answered = count - self._answered, count
+            if interval != self._interval or self.phase is not Phase.LOCKSTEP:
+                self._learn_interval(interval)
         self._fresh = True
         self.was_steady = self.was_steady or self.phase is Phase.LOCKSTEP or not self.lockstep
         self.armed = bool(message.mode & _ARMED)

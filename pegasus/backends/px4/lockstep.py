@@ -124,7 +124,7 @@ class HilLockstep:
         """
         deadline = self._published + self._step_timeout
         # All compute at the same time: waiting for one after the other takes as long as the slowest.
-        waiting = [i for i in self._instances if i.awaits and not self._answers_soon(i, deadline)]
+        waiting = [i for i in self._instances if not self._answers_soon(i, deadline)]
         while waiting:
             left = deadline - time.monotonic()
             self._listen(max(0.0, left))
@@ -133,7 +133,7 @@ class HilLockstep:
                 for instance in waiting:
                     instance.give_up(t, self._step_timeout)
                 break
-        steady = all(instance.phase is Phase.LOCKSTEP for instance in self._instances)
+        steady = not [i for i in self._instances if i.phase is not Phase.LOCKSTEP]
         if self._has_hubs or not steady:
             self._listen(0.0)
         if steady:
@@ -176,25 +176,28 @@ class HilLockstep:
     def _answers_soon(self, instance: HilInstance, deadline: float) -> bool:
         """Return whether an autopilot has answered, or need not, after a wait on its link alone."""
         while instance.awaits:
-            if deadline - time.monotonic() <= LONGEST_WAIT or not self._read(instance, wait=True):
+            if deadline - time.monotonic() <= LONGEST_WAIT or not instance.read(wait=True):
                 return False
+            if instance.phase is Phase.ABSENT:
+                self._reconnect(instance)
         return True
 
-    def _read(self, instance: HilInstance, *, wait: bool = False) -> bool:
-        """Read the link of an autopilot; return whether anything has come."""
+    def _read(self, instance: HilInstance) -> None:
+        """Read the link of an autopilot."""
         was_absent = instance.phase is Phase.ABSENT
-        came = instance.read(wait=wait)
-        is_absent = instance.phase is Phase.ABSENT
-        if is_absent is not was_absent:
-            # The file descriptor has changed or is closed.
-            self._poll.unregister(self._descriptors[instance])
-            del self._readers[self._descriptors[instance]]
-            self._register_link(instance)
-            number = self._instances.index(instance)
-            if is_absent and number < len(self._processes):
-                # A program that closes its link usually ends: get its exit status in this step.
-                self._processes[number].poll(_END_LIMIT)
-        return came
+        instance.read()
+        if (instance.phase is Phase.ABSENT) is not was_absent:
+            self._reconnect(instance)
+
+    def _reconnect(self, instance: HilInstance) -> None:
+        """Poll the link of an autopilot that was connected or is gone: its file descriptor has changed."""
+        self._poll.unregister(self._descriptors[instance])
+        del self._readers[self._descriptors[instance]]
+        self._register_link(instance)
+        number = self._instances.index(instance)
+        if instance.phase is Phase.ABSENT and number < len(self._processes):
+            # A program that closes its link usually ends: get its exit status in this step.
+            self._processes[number].poll(_END_LIMIT)
 
     def _register_link(self, instance: HilInstance) -> None:
         self._descriptors[instance] = descriptor = instance.link.fileno()

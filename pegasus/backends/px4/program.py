@@ -5,7 +5,7 @@ import logging
 import os
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -264,6 +264,29 @@ def require_unused(instance: int) -> None:
         )
     for first in _UDP_PORTS:
         require_free(first + instance, "udp")
+
+
+def listen_for(instances: Iterable[int], *, launched: bool) -> list[TcpServerLink]:
+    """Open the ports at which instances look for their simulator, of all or of none.
+
+    Args:
+        instances: Their numbers.
+        launched: Whether they are launched by Pegasus; others may be on another machine.
+
+    Raises:
+        ConfigError: If an instance or port is in use.
+    """
+    links: list[TcpServerLink] = []
+    try:
+        for number in instances:
+            if launched:
+                require_unused(number)
+            links.append(TcpServerLink("127.0.0.1" if launched else "0.0.0.0", HIL_PORT + number))
+    except ConfigError:
+        for link in links:
+            link.close()
+        raise
+    return links
 
 
 def remove_remains(instance: int) -> None:

@@ -6,7 +6,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,30 +27,27 @@ from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
 from pegasus.backends.px4.failures import FailureListener
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
-from pegasus.backends.px4.hil import SensorMessages, rc_message
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.backends.px4.hil_sensors import HilSensors
+from pegasus.backends.px4.hil_stream import HilStream
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
-    HIL_PORT,
     PAYLOAD_PORT,
     PAYLOAD_STREAMS,
     PX4Program,
     all_ports,
     environment_of,
     hil_port,
+    listen_for,
     remove_remains,
-    require_unused,
     reserve,
 )
-from pegasus.backends.px4.truth import Truth
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.core.backend import Backend, EstimatorHealth, Failure, note_failure
-from pegasus.core.link_state import FaultyLine
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Estimate, Plan, VehicleState
 
@@ -60,8 +59,6 @@ _log = logging.getLogger(__name__)
 _OUTPUT_COUNT, _INSTANCE_LIMIT = 16, 250
 _COMPLAINT, _PRINTED = "Preflight Fail:", 500
 """Prefix of PX4's reasons against arming, and number of its last lines that are searched."""
-_TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
-"""Number of sensor messages between true states, and between messages of the receiver."""
 
 
 @dataclass(eq=False)
@@ -139,7 +136,7 @@ class PX4(Backend):
         """Links for commands and estimates of each autopilot, if not the HIL links."""
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lockstep: HilLockstep | None = None
-        self._truth: Truth | None = None
+        self._stream: HilStream | None = None
         self.failures: list[Failure] = []
 
     @property
@@ -162,7 +159,6 @@ class PX4(Backend):
         dialect()
         self._vehicle, self._count, spec = vehicle, vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
-        self._period = 1.0 / self._sensors.rate
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
         self._program = None
         if self.launch and self.connection is None:
@@ -206,6 +202,7 @@ class PX4(Backend):
         else:
             self._take_free_instances(user_settings().px4.instance or 0)
         self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
+        self._fill = partial(Struct(f"{self._speeds.size}d").pack_into, self._speeds.data, 0)
 
     def start(self) -> None:
         """Start the autopilots."""
@@ -222,46 +219,37 @@ class PX4(Backend):
             )
             for i, link in enumerate(self._links)
         ]
-        self._messages = [SensorMessages(vehicle.count, k) for k in range(self._sensors.number_count)]
         self._lockstep = HilLockstep(
             self._instances,
             step_timeout=self.step_timeout,
             start_timeout=self.start_timeout,
             note=self._note_failure,
         )
-        self.failures = []
-        self._sample_count = 0
-        # Compiled before the autopilots start, which would wait for it.
-        self._truth = Truth(vehicle.state, vehicle.environment)
+        self.failures, self._due = [], -math.inf
+        external = self.connection is not None
+        self._stream = HilStream(vehicle, self._sensors, self._instances, external=external)
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
         hubs = hil_hubs = [instance.hub for instance in self._instances]
-        if self.connection is None:
+        if not external:
             # The offboard port is left to the user: PX4 answers only its first partner there.
             self._hubs = hubs = [LinkHub(UdpLink("127.0.0.1", PAYLOAD_PORT + number)) for number in numbers]
             for hub in hubs:
                 self._lockstep.add_hub(hub)
-        self._listener = EstimateListener(
-            [hub.tap for hub in hubs],
-            [number + 1 for number in numbers],
-            origin=vehicle.environment.origin,
-            unwanted=PAYLOAD_STREAMS if self.connection is None else (),
+        taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
+        self._listener = self._estimates = EstimateListener(
+            taps, systems, origin=vehicle.environment.origin, unwanted=() if external else PAYLOAD_STREAMS
         )
-        self._estimates = self._listener
         self._failures = FailureListener(
             [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
-            [number + 1 for number in numbers],
+            systems,
             vehicle,
             self._rotors,
         )
         if vehicle.battery is not None and self._sends_battery():
-            taps, systems = [hub.tap for hub in self._hubs], [number + 1 for number in numbers]
             self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
-        autopilots = [f"PX4 {number}" for number in numbers]
-        self._health = HealthListener([hub.tap for hub in hubs], vehicle.name, autopilots)
+        self._health = HealthListener(taps, vehicle.name, [f"PX4 {number}" for number in numbers])
         names = [instance.name for instance in self._instances]
-        taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
-        origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
-        axes = [LocalAxes.at(origin, start) for start in starts]
+        axes = [LocalAxes.at(vehicle.environment.origin, start) for start in vehicle.start.position.tolist()]
         self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons, axes))
         if self._pilot is not None:
             self.reference = self._pilot.reference
@@ -271,64 +259,23 @@ class PX4(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Send new readings to every autopilot."""
         assert self._lockstep is not None
+        assert self._stream is not None
         self._lockstep.await_connections(t)
-        instances = self._instances
-        present = [instance.phase is not Phase.ABSENT for instance in instances]
-        imu, others = self._sensors.take(readings, self._messages)
-        times = [instance.clock(t, self._period) for instance in instances]
-        truths: Sequence[Any] = ()
-        receiver = False
-        if imu is not None:
-            forces, rates = imu.specific_force.tolist(), imu.angular_velocity.tolist()
-            self._sample_count += 1
-            if self._sample_count % _TRUTH_INTERVAL == 0:
-                if self._truth is None or self._truth.state is not state:
-                    self._truth = Truth(state, self._vehicle.environment)
-                truths = self._truth.messages(times, t)
-            receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
-        links = self._vehicle.faults.links
-        fails = links.fail("mavlink")
-        for i, instance in enumerate(instances):
-            if not present[i]:
-                continue
-            if fails and instance.line is None:
-                instance.line = FaultyLine(links, "mavlink", i)
-            elif instance.line is not None and instance.line.is_idle:
-                instance.line = None
-            # The first sample sets PX4's clock: it would stamp any message before it with a wrong time.
-            if instance.is_clocked:
-                for convert, reading in others:
-                    instance.add(convert(times[i], reading, i))
-                # A starting flight controller would use the truth as its estimate.
-                if truths and (self.connection is None or instance.phase is Phase.LOCKSTEP):
-                    instance.add(truths[i])
-                if receiver:
-                    instance.add(rc_message(times[i], self.rc_channels or ()))
-                for further in self._messages[1:]:
-                    if (news := further.news(i, times[i])) is not None:
-                        instance.add(news)
-            if imu is not None:
-                instance.add_sensor(self._messages[0].message(i, times[i], forces[i], rates[i]))
-            instance.send(t)
+        present = [instance.phase is not Phase.ABSENT for instance in self._instances]
+        self._stream.send(t, state, readings, self.rc_channels)
         if self._failures is not None:
             self._failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
-        armed = self.armed
-        if self._health is not None:
-            self._health.update(t, armed=armed)
-        if self._battery is not None:
-            self._battery.update(t, present=present)
-        if self._pilot is not None:
-            self._pilot.update(t, state, present=present, armed=armed)
+        if t >= self._due:
+            self._update_seldom(t, state, present)
         self._lockstep.published()
 
     def command(self, t: float) -> Array:
         """Wait for the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
         assert self._lockstep is not None
         self._lockstep.collect(t)
-        for i, instance in enumerate(self._instances):
-            self._speeds[i] = instance.rotor_speeds(t)
+        self._fill(*[speed for instance in self._instances for speed in instance.rotor_speeds(t)])
         return self._speeds
 
     def plan(self, t: float) -> Plan | None:
@@ -354,7 +301,7 @@ class PX4(Backend):
             for i in range(len(processes)):
                 remove_remains(self.first_instance + i)
         finally:
-            self._lockstep = None
+            self._lockstep = self._stream = None
             for link in self._links:
                 link.close()
             for hub in self._hubs:
@@ -367,6 +314,20 @@ class PX4(Backend):
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
+
+    def _update_seldom(self, t: float, state: VehicleState, present: Sequence[bool]) -> None:
+        """Update health, battery and pilot, and set the time of the next one that has something to do."""
+        armed, dues = self.armed, [math.inf]
+        if self._health is not None:
+            self._health.update(t, armed=armed)
+            dues.append(self._health.due)
+        if self._battery is not None:
+            self._battery.update(t, present=present)
+            dues.append(self._battery.due)
+        if self._pilot is not None:
+            self._pilot.update(t, state, present=present, armed=armed)
+            dues.append(self._pilot.due)
+        self._due = min(dues)
 
     def _asked(self) -> dict[str, float | int]:
         """Return parameters of a subclass that are set unless they are given."""
@@ -409,22 +370,11 @@ class PX4(Backend):
                 self._open_links()
 
     def _open_links(self) -> None:
-        links: list[Link] = []
-        try:
-            if self.connection is not None:
-                links.append(open_link(self.connection))
-            else:
-                # Only an external PX4 may connect from another machine.
-                host = "127.0.0.1" if self._program is not None else "0.0.0.0"
-                for number in range(self.first_instance, self.first_instance + self._vehicle.count):
-                    if self._program is not None:
-                        require_unused(number)
-                    links.append(TcpServerLink(host, HIL_PORT + number))
-        except ConfigError:
-            for link in links:
-                link.close()
-            raise
-        self._links = links
+        if self.connection is not None:
+            self._links = [open_link(self.connection)]
+            return
+        numbers = range(self.first_instance, self.first_instance + self._vehicle.count)
+        self._links = [*listen_for(numbers, launched=self._program is not None)]
 
     def _launch(self, program: PX4Program, lockstep: HilLockstep) -> None:
         folder = self.run_folder
