@@ -1,5 +1,6 @@
 """Feed-forward of the drag across the rotors' axis at the velocity of the trajectory."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from pegasus.dynamics.drag import Drag
 
 _SLOW, _FAST = 2.0, 8.0
 """Speeds at which the drag of a vehicle is found [m/s]."""
+_PASSES = 4
+"""Repetitions of the rotor speed that balances the weight at a speed."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,19 @@ class LevelDrag:
     """d [N s^2/m^2]."""
     lever: float = 0.0
     """Height above the centre of mass at which the linear part acts [m]."""
+
+
+def hover_speed(vehicle: Multirotor, weight: float, air_density: Array) -> Array:
+    """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
+
+    Args:
+        vehicle: The vehicle.
+        weight: Its weight [N].
+        air_density: Air density [kg/m^3], shape (1, 1).
+    """
+    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
+    return speed
 
 
 def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> LevelDrag:
@@ -39,9 +55,39 @@ def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> L
         x, y = (_load(vehicle, speed * way, rotor_speed, air_density) for way in np.eye(3)[:2])
         loads.append((float(-(x[0] + y[1]) / 2.0), float((y[3] - x[4]) / 2.0)))
     (slow, moment), (fast, _) = loads
-    quadratic = max((fast / _FAST - slow / _SLOW) / (_FAST - _SLOW), 0.0)
-    linear = max(slow / _SLOW - quadratic * _SLOW, 0.0)
+    linear, quadratic = _coefficients(slow, fast)
     return LevelDrag(linear, quadratic, moment / _SLOW / linear if linear > 0.0 else 0.0)
+
+
+def drag_by_axis(vehicle: Multirotor, weight: float, air_density: float) -> Array:
+    """Return c [N s/m] and d [N s^2/m^2] of the drag c v + d v^2 along x and y, shape (2, 2), by axis.
+
+    The rotors balance the weight at each speed: in forward flight they turn more slowly than in hover.
+
+    Args:
+        vehicle: The vehicle.
+        weight: Its weight [N].
+        air_density: Air density [kg/m^3].
+    """
+    hover = float(hover_speed(vehicle, weight, np.full((1, 1), air_density))[0, 0])
+    found = []
+    for axis in range(2):
+        drags = []
+        for speed in (_SLOW, _FAST):
+            velocity, rotor_speed = speed * np.eye(3)[axis], hover
+            for _ in range(_PASSES):
+                lift = float(_load(vehicle, velocity, rotor_speed, air_density)[2])
+                thrust = weight * (rotor_speed / hover) ** 2 + lift
+                rotor_speed *= math.sqrt(weight / max(thrust, 0.01 * weight))
+            drags.append(-float(_load(vehicle, velocity, rotor_speed, air_density)[axis]))
+        found.append(_coefficients(*drags))
+    return np.array(found)
+
+
+def _coefficients(slow: float, fast: float) -> tuple[float, float]:
+    """Return c and d of the drag c v + d v^2 by those at the slow and the fast speed [N]."""
+    quadratic = max((fast / _FAST - slow / _SLOW) / (_FAST - _SLOW), 0.0)
+    return max(slow / _SLOW - quadratic * _SLOW, 0.0), quadratic
 
 
 def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density: float) -> Array:
