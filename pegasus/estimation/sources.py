@@ -137,7 +137,9 @@ def sources_of(
             require(names is None, "sensors", name, "must look down, within 45 degrees of the body's -z")
             continue
         if kind is None:
-            usable = ", ".join(one.__name__ for one in kinds)
+            usable = ", ".join(one.__name__ for one in kinds) + (
+                "" if wind else ", Airspeed (with wind: true)"
+            )
             require(names is None, "sensors", name, f"must be a sensor of one of the classes {usable}")
         elif kind in found:
             raise ConfigError(

@@ -212,6 +212,12 @@ def test_without_the_states_there_is_no_wind(flight):
     assert "pitot" not in [source.name for source in vehicle.estimator.sources]
 
 
+def test_an_airspeed_is_of_no_use_without_the_wind(flight):
+    """A user would be told that airspeeds are never used."""
+    with pytest.raises(ConfigError, match=r"estimator\.sensors.*pitot.*Airspeed \(with wind: true\)"):
+        flight(sensors=sensors_of(pitot=Airspeed()), estimator=EKF(sensors=("imu", "magnetometer", "pitot")))
+
+
 def test_a_vehicle_that_cannot_feel_the_wind_is_refused(flight):
     """States that nothing corrects would be estimated."""
     with pytest.raises(ConfigError) as caught:
