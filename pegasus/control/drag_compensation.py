@@ -13,8 +13,8 @@ from pegasus.dynamics.drag import Drag
 
 _SLOW, _FAST = 2.0, 8.0
 """Speeds at which the drag of a vehicle is found [m/s]."""
-_PASSES = 4
-"""Repetitions of the rotor speed that balances the weight at a speed."""
+_PASSES, _MOST_LEAN = 6, 0.7
+"""Repetitions of lean and rotor speed in level flight at a speed, and the largest sine of the lean."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,15 @@ def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> L
         x, y = (_load(vehicle, speed * way, rotor_speed, air_density) for way in np.eye(3)[:2])
         loads.append((float(-(x[0] + y[1]) / 2.0), float((y[3] - x[4]) / 2.0)))
     (slow, moment), (fast, _) = loads
-    linear, quadratic = _coefficients(slow, fast)
+    linear, quadratic = _coefficients((_SLOW, slow / _SLOW), (_FAST, fast / _FAST))
     return LevelDrag(linear, quadratic, moment / _SLOW / linear if linear > 0.0 else 0.0)
 
 
 def drag_by_axis(vehicle: Multirotor, weight: float, air_density: float) -> Array:
     """Return c [N s/m] and d [N s^2/m^2] of the drag c v + d v^2 along x and y, shape (2, 2), by axis.
 
-    The rotors balance the weight at each speed: in forward flight they turn more slowly than in hover.
+    At each speed the vehicle leans against the drag and its thrust balances the weight: in forward flight its
+    rotors turn more slowly than in hover.
 
     Args:
         vehicle: The vehicle.
@@ -72,22 +73,27 @@ def drag_by_axis(vehicle: Multirotor, weight: float, air_density: float) -> Arra
     hover = float(hover_speed(vehicle, weight, np.full((1, 1), air_density))[0, 0])
     found = []
     for axis in range(2):
-        drags = []
+        points = []
         for speed in (_SLOW, _FAST):
-            velocity, rotor_speed = speed * np.eye(3)[axis], hover
+            lean, level, rotor_speed = 0.0, 1.0, hover
             for _ in range(_PASSES):
-                lift = float(_load(vehicle, velocity, rotor_speed, air_density)[2])
-                thrust = weight * (rotor_speed / hover) ** 2 + lift
-                rotor_speed *= math.sqrt(weight / max(thrust, 0.01 * weight))
-            drags.append(-float(_load(vehicle, velocity, rotor_speed, air_density)[axis]))
-        found.append(_coefficients(*drags))
+                velocity = speed * (level * np.eye(3)[axis] + lean * np.eye(3)[2])
+                force = _load(vehicle, velocity, rotor_speed, air_density)
+                lean = min(max(-float(force[axis]) / weight, 0.0), _MOST_LEAN)
+                level = math.sqrt(1.0 - lean * lean)
+                thrust = weight * (rotor_speed / hover) ** 2 + float(force[2])
+                rotor_speed *= math.sqrt(weight * level / max(thrust, 0.01 * weight))
+            # The thrust is that share of the weight, with whose root c grows.
+            across, growth = speed * level, math.sqrt(level)
+            points.append((across / growth, weight * lean / (across * growth)))
+        found.append(_coefficients(*points))
     return np.array(found)
 
 
-def _coefficients(slow: float, fast: float) -> tuple[float, float]:
-    """Return c and d of the drag c v + d v^2 by those at the slow and the fast speed [N]."""
-    quadratic = max((fast / _FAST - slow / _SLOW) / (_FAST - _SLOW), 0.0)
-    return max(slow / _SLOW - quadratic * _SLOW, 0.0), quadratic
+def _coefficients(slow: tuple[float, float], fast: tuple[float, float]) -> tuple[float, float]:
+    """Return c and d of c + d v through two points of a speed v [m/s] and the drag by it [N s/m]."""
+    quadratic = max((fast[1] - slow[1]) / (fast[0] - slow[0]), 0.0)
+    return max(slow[1] - quadratic * slow[0], 0.0), quadratic
 
 
 def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density: float) -> Array:

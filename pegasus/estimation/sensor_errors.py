@@ -42,7 +42,7 @@ from pegasus.sensors.uwb import UWB
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
-_DRAG_ERROR = 0.1
+_DRAG_ERROR = 0.03
 """Standard deviation of the error of the specific force by the law of the drag [m/s^2]."""
 
 

@@ -9,6 +9,9 @@ from pegasus.estimation.strapdown import without_errors
 _MEAN_SIZE = 0.6366197723675814
 """2 / pi, the squared mean size of a normal number by its variance."""
 
+_LAW_ERROR = 0.03
+"""Standard deviation of the error of the law of the drag, by the drag."""
+
 
 def through_air(i: int, rows: FilterRows) -> Vec3:
     """Return the velocity through the air, world frame [m/s]; vertical wind is taken as none."""
@@ -67,7 +70,8 @@ def use_drag(i: int, rows: FilterRows) -> None:
         spread = innovation_variance(i, rows, h, 0.0)
         # What the square of the speed's deviation adds where the wind is hardly known yet.
         bent = e.quadratic[k] * spread / maximum(gain * gain, 1e-9)
-        variance = e.drag_variance + 2.0 * bent * bent
+        off = _LAW_ERROR * gain * speed
+        variance = e.drag_variance + off * off + 2.0 * bent * bent
         innovation = force[k] + gain * level[k]
         total += assimilate(i, rows, DRAG, innovation, h, variance, spread + variance, gate)
     rows.nis[i, DRAG] = total

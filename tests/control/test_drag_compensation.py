@@ -40,7 +40,8 @@ def test_drag_along_each_axis_is_that_of_a_flight():
     """The wind by drag would be wrong: the rotors turn more slowly in forward flight, which was 5 % of it."""
     plain = Multirotor(PLAIN_IRIS)
     found = drag_by_axis(plain, plain.mass * 9.80665, 1.225)
-    np.testing.assert_allclose(found, [[0.5, 0.0], [0.3, 0.0]], atol=1e-12)
+    # Its drag does not grow with the rotors' speed, which the law takes it to.
+    np.testing.assert_allclose(found @ [1.0, 5.0], [0.5, 0.3], rtol=0.02)
     for wind in ([5.0, 0.0, 0.0], [0.0, 5.0, 0.0]):
         with Simulation("flat", wind={"mean_velocity": wind}) as simulation:
             held = GeometricController(trajectories.hold(height=20.0))
@@ -52,7 +53,7 @@ def test_drag_along_each_axis_is_that_of_a_flight():
             (c, d) = drag_by_axis(iris, iris.mass * 9.80665, density)[0 if wind[0] else 1]
         axis, speed = (0 if wind[0] else 1), math.hypot(velocity[0], velocity[1])
         drag = -(c + d * speed) * velocity[axis] / iris.mass
-        assert drag == pytest.approx(force[axis], rel=0.025)
+        assert drag == pytest.approx(force[axis], rel=0.01)
 
 
 def test_rate_is_the_derivative_of_the_acceleration():
