@@ -15,7 +15,7 @@ from pegasus.control.airloads import Airframe
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
-from pegasus.control.drag_compensation import level_drag
+from pegasus.control.drag_compensation import hover_speed, level_drag
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
@@ -220,16 +220,15 @@ class Controller(Backend):
         allowed = "must be above 0 m/s^2 for a controller, whose thrust balances the weight"
         require(weight > 0, "gravity", weight / self.mass, allowed, "use a custom backend")
         density = self._environment.air_density(ground)[:, None]
-        share = weight / np.maximum(layout.axis[:, 2].sum(), 1e-3)
-        hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
-        force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
-        climb, sink = (self._curve.thrust(hover_speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
+        speed = hover_speed(vehicle, weight, density)
+        force, torque = self._curve.thrust(speed, np.zeros((1, 1)), density)
+        climb, sink = (self._curve.thrust(speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
         upward = float((layout.axis[:, 2] ** 2).sum())
         self.heave = float((force - climb)[0, 0]) / 0.5 * upward
         """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
         self.heave_in_descent = float((sink - force)[0, 0]) / 0.5 * upward
         """Thrust that they gain in a descent along z, by its speed, about hover [N s/m]."""
-        self.level_drag = level_drag(vehicle, float(hover_speed[0, 0]), float(density[0, 0]))
+        self.level_drag = level_drag(vehicle, float(speed[0, 0]), float(density[0, 0]))
         """Drag across z."""
         try:
             ratio = float(torque[0, 0] / force[0, 0])
@@ -237,7 +236,7 @@ class Controller(Backend):
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
         self._own = self._checked(self.count)
-        idle_speed = np.array([own.idle_ratio for own in self._own]) * float(hover_speed[0, 0])
+        idle_speed = np.array([own.idle_ratio for own in self._own]) * float(speed[0, 0])
         self._limits = drive_limits(self.count, idle_speed) | {
             "gravity": np.zeros((self.count, 3)),
             "max_thrust": np.zeros(self.count),
@@ -254,7 +253,7 @@ class Controller(Backend):
                 remedy="raise it or the thrust, or lower the mass",
             )
         inertia = vehicle.parameters[0].rotor_inertia
-        lag = vehicle.motor.time_constant(float(hover_speed[0, 0]), float(torque[0, 0]), inertia)
+        lag = vehicle.motor.time_constant(float(speed[0, 0]), float(torque[0, 0]), inertia)
         for k, own in enumerate(self._own):
             own.derive(tuning_of(lag, self._angular_acceleration(weight, k)))
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
@@ -267,7 +266,7 @@ class Controller(Backend):
         self.start()
         # In the world at the first start: rays can then be cast.
         self._stands = vehicle
-        self._check_flights(vehicle, weight, float(hover_speed[0, 0]))
+        self._check_flights(vehicle, weight, float(speed[0, 0]))
 
     @property
     def bank(self) -> type[ControlBank] | None:

@@ -1,5 +1,6 @@
 """Feed-forward of the drag across the rotors' axis at the velocity of the trajectory."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from pegasus.dynamics.drag import Drag
 
 _SLOW, _FAST = 2.0, 8.0
 """Speeds at which the drag of a vehicle is found [m/s]."""
+_PASSES, _MOST_LEAN = 6, 0.7
+"""Repetitions of lean and rotor speed in level flight at a speed, and the largest sine of the lean."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,19 @@ class LevelDrag:
     """d [N s^2/m^2]."""
     lever: float = 0.0
     """Height above the centre of mass at which the linear part acts [m]."""
+
+
+def hover_speed(vehicle: Multirotor, weight: float, air_density: Array) -> Array:
+    """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
+
+    Args:
+        vehicle: The vehicle.
+        weight: Its weight [N].
+        air_density: Air density [kg/m^3], shape (1, 1).
+    """
+    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
+    return speed
 
 
 def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> LevelDrag:
@@ -39,9 +55,45 @@ def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> L
         x, y = (_load(vehicle, speed * way, rotor_speed, air_density) for way in np.eye(3)[:2])
         loads.append((float(-(x[0] + y[1]) / 2.0), float((y[3] - x[4]) / 2.0)))
     (slow, moment), (fast, _) = loads
-    quadratic = max((fast / _FAST - slow / _SLOW) / (_FAST - _SLOW), 0.0)
-    linear = max(slow / _SLOW - quadratic * _SLOW, 0.0)
+    linear, quadratic = _coefficients((_SLOW, slow / _SLOW), (_FAST, fast / _FAST))
     return LevelDrag(linear, quadratic, moment / _SLOW / linear if linear > 0.0 else 0.0)
+
+
+def drag_by_axis(vehicle: Multirotor, weight: float, air_density: float) -> Array:
+    """Return c [N s/m] and d [N s^2/m^2] of the drag c v + d v^2 along x and y, shape (2, 2), by axis.
+
+    At each speed the vehicle leans against the drag and its thrust balances the weight: in forward flight its
+    rotors turn more slowly than in hover.
+
+    Args:
+        vehicle: The vehicle.
+        weight: Its weight [N].
+        air_density: Air density [kg/m^3].
+    """
+    hover = float(hover_speed(vehicle, weight, np.full((1, 1), air_density))[0, 0])
+    found = []
+    for axis in range(2):
+        points = []
+        for speed in (_SLOW, _FAST):
+            lean, level, rotor_speed = 0.0, 1.0, hover
+            for _ in range(_PASSES):
+                velocity = speed * (level * np.eye(3)[axis] + lean * np.eye(3)[2])
+                force = _load(vehicle, velocity, rotor_speed, air_density)
+                lean = min(max(-float(force[axis]) / weight, 0.0), _MOST_LEAN)
+                level = math.sqrt(1.0 - lean * lean)
+                thrust = weight * (rotor_speed / hover) ** 2 + float(force[2])
+                rotor_speed *= math.sqrt(weight * level / max(thrust, 0.01 * weight))
+            # The thrust is that share of the weight, with whose root c grows.
+            across, growth = speed * level, math.sqrt(level)
+            points.append((across / growth, weight * lean / (across * growth)))
+        found.append(_coefficients(*points))
+    return np.array(found)
+
+
+def _coefficients(slow: tuple[float, float], fast: tuple[float, float]) -> tuple[float, float]:
+    """Return c and d of c + d v through two points of a speed v [m/s] and the drag by it [N s/m]."""
+    quadratic = max((fast[1] - slow[1]) / (fast[0] - slow[0]), 0.0)
+    return max(slow[1] - quadratic * slow[0], 0.0), quadratic
 
 
 def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density: float) -> Array:

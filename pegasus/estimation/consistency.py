@@ -47,11 +47,11 @@ def chi_square_bounds(freedom: int, count: int) -> Bounds:
 class Consistency:
     """Observer that gathers the normalized errors and innovations of a vehicle's filters.
 
-    The error of attitude, velocity, position and biases, 15 numbers, and of the scales of the IMU where they
-    are states, 6 more, is squared and weighted by the inverse of its covariance (NEES); so is the innovation
-    of each reading (NIS). If the filter's covariances are right, their means over many vehicles are those of
-    a chi-square distribution. Source: Bar-Shalom, Li and Kirubarajan 2001, "Estimation with applications to
-    tracking and navigation", sec. 5.4.
+    The error of attitude, velocity, position and biases, 15 numbers, and of the scales of the IMU and the
+    wind where they are states, 6 and 2 more, is squared and weighted by the inverse of its covariance (NEES);
+    so is the innovation of each reading (NIS). If the filter's covariances are right, their means over many
+    vehicles are those of a chi-square distribution. Source: Bar-Shalom, Li and Kirubarajan 2001, "Estimation
+    with applications to tracking and navigation", sec. 5.4.
 
     Args:
         vehicle: The vehicle, with an `EKF`.
@@ -125,8 +125,9 @@ class Consistency:
     @property
     def _states(self) -> list[int]:
         """Numbers of the states whose errors are gathered."""
-        first = self._filter.parameters.scale
-        return [*range(CORE), *(range(first, first + 6) if first >= 0 else ())]
+        p = self._filter.parameters
+        further = [range(first, first + count) for first, count in ((p.scale, 6), (p.wind, 2)) if first >= 0]
+        return [*range(CORE), *(state for states in further for state in states)]
 
     def _true(self) -> tuple[Array, ...]:
         state, p = self._vehicle.state, self._filter.parameters
@@ -135,11 +136,13 @@ class Consistency:
         mounting = np.array([[p.mounting[k] for k in range(4)]])
         biases = [imu.rows["rate_error"], imu.rows["force_error"]]
         mounted = [rotate(matrix_from_quaternion(mounting), bias) for bias in biases]
-        scales = []
+        further = []
         if p.scale >= 0:
             calibration = imu.rows["calibration"]
-            scales = [np.stack([calibration[:, k + m, m] for m in range(3)], axis=1) - 1.0 for k in (0, 3)]
-        return state.orientation.copy(), state.velocity.copy(), state.position.copy(), *mounted, *scales
+            further = [np.stack([calibration[:, k + m, m] for m in range(3)], axis=1) - 1.0 for k in (0, 3)]
+        if p.wind >= 0:
+            further.append(self._vehicle.columns["wind"][:, :2].copy())
+        return state.orientation.copy(), state.velocity.copy(), state.position.copy(), *mounted, *further
 
     def _normalized(self, true: tuple[Array, ...]) -> Array:
         columns, size = self._filter.columns, self._filter.parameters.size
@@ -147,10 +150,8 @@ class Consistency:
         turn = rotation_vector_from_quaternion(multiply(orientation, conjugate(columns["q"])))
         estimates = [columns[name] for name in ("v", "r", "rate_bias", "force_bias")]
         states = self._states
-        if len(states) > CORE:
-            estimates += [columns["error"][:, states[k : k + 3]] for k in (CORE, CORE + 3)]
-        rest = [value - estimate for value, estimate in zip(others, estimates, strict=True)]
-        error = np.concatenate([turn, *rest], axis=1)
+        estimates.append(columns["error"][:, states[CORE:]])
+        error = np.concatenate([turn, np.concatenate(others, 1) - np.concatenate(estimates, 1)], axis=1)
         covariance = columns["covariance"].reshape(len(error), size, size)[:, states][:, :, states]
         weighted = np.linalg.solve(covariance, error[..., None])[..., 0]
         squares: Array = (error * weighted).sum(axis=1)

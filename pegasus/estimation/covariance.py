@@ -28,7 +28,7 @@ from pegasus.estimation.filter_rows import (
 
 @dataclass
 class Gradient:
-    """Derivatives of a measured number by the states: three vectors, and two other states."""
+    """Derivatives of a measured number by the states: three vectors, two other states, and the wind."""
 
     attitude: Vec3
     velocity: Vec3
@@ -41,6 +41,9 @@ class Gradient:
     """Another state; below 0 for none."""
     other_slope: Real
     """Derivative by it."""
+    wind: int
+    """First state of the wind for a number by the velocity through the air, whose derivative by the wind is
+    that by velocity with the opposite sign; below 0 for others."""
 
 
 def carry(
@@ -166,6 +169,9 @@ def predict_covariance(i: int, rows: FilterRows, q: Quat, rate: Vec3, force: Vec
         rows.covariance[i, b * n + a] = rows.covariance[i, b * n + a] + 0.5 * dt * speed
     add(i, rows, n, RATE_BIAS, p.rate_drive)
     add(i, rows, n, FORCE_BIAS, p.force_drive)
+    if p.wind >= 0:
+        for k in range(p.wind, p.wind + 2):
+            rows.covariance[i, k * n + k] = rows.covariance[i, k * n + k] + rows.air[0].drive
 
 
 def markov(i: int, rows: FilterRows, state: int, phi: Real, drive: Real) -> None:
@@ -211,7 +217,7 @@ def tie(i: int, rows: FilterRows, a: int, b: int, covariance: Real) -> None:
 
 
 def sloped(i: int, rows: FilterRows, k: int, n: int, h: Gradient) -> Real:
-    """Return row k of the covariance times a gradient."""
+    """Return row k of the covariance times a gradient, without its part by the wind."""
     first = k * n
     value = (
         dot(entry(i, rows, first, 1, ATTITUDE), h.attitude)
@@ -225,6 +231,17 @@ def sloped(i: int, rows: FilterRows, k: int, n: int, h: Gradient) -> Real:
     return value
 
 
+def write_cross(i: int, rows: FilterRows, n: int, h: Gradient) -> None:
+    """Write the covariance times a gradient to `cross`."""
+    for k in range(n):
+        rows.cross[i, k] = sloped(i, rows, k, n, h)
+    if h.wind >= 0:
+        for k in range(n):
+            east = k * n + h.wind
+            by_east = h.velocity[0] * rows.covariance[i, east]
+            rows.cross[i, k] = rows.cross[i, k] - by_east - h.velocity[1] * rows.covariance[i, east + 1]
+
+
 def innovation_variance(i: int, rows: FilterRows, h: Gradient, variance: Real) -> Real:
     """Return the variance of an innovation, and write the covariances of all states with it to `cross`.
 
@@ -235,8 +252,7 @@ def innovation_variance(i: int, rows: FilterRows, h: Gradient, variance: Real) -
         variance: Variance of the noise.
     """
     n = rows.p[0].size
-    for k in range(n):
-        rows.cross[i, k] = sloped(i, rows, k, n, h)
+    write_cross(i, rows, n, h)
     expected = variance
     for k in range(3):
         expected += h.attitude[k] * rows.cross[i, ATTITUDE + k]
@@ -246,6 +262,8 @@ def innovation_variance(i: int, rows: FilterRows, h: Gradient, variance: Real) -
         expected += h.slope * rows.cross[i, h.state]
     if h.other_state >= 0:
         expected += h.other_slope * rows.cross[i, h.other_state]
+    if h.wind >= 0:
+        expected -= h.velocity[0] * rows.cross[i, h.wind] + h.velocity[1] * rows.cross[i, h.wind + 1]
     return expected
 
 
@@ -305,8 +323,7 @@ def assimilate(
         gain = rows.gain[i, k]
         for m in range(n):
             rows.covariance[i, k * n + m] = rows.covariance[i, k * n + m] - gain * rows.cross[i, m]
-    for k in range(n):
-        rows.cross[i, k] = sloped(i, rows, k, n, h)
+    write_cross(i, rows, n, h)
     for k in range(n):
         left = rows.cross[i, k]
         noise = rows.gain[i, k] * variance

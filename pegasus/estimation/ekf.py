@@ -16,34 +16,27 @@ from pegasus.base.step_math import Mat33, Quat, Table, Vec3
 from pegasus.core.estimator import FEEDBACK, Estimator
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Estimate, VehicleState
-from pegasus.environment.geodesy import local_from_geodetic
 from pegasus.estimation.filter_rows import (
     ALIGNING,
-    ANCHORS,
     DISTANCE,
+    DRAG,
     FIELD,
-    FIX,
     FLOW,
-    POSE,
-    PRESSURE,
     READY,
     REST,
     SOURCE_COUNT,
+    AirModel,
     FilterRows,
     GroundModel,
 )
 from pegasus.estimation.filter_step import estimate_state
 from pegasus.estimation.published import FilterEstimate, filter_estimate, present_spreads
-from pegasus.estimation.sensor_errors import gps_shares, parameters_of
-from pegasus.estimation.sources import Source, filter_parameters, scale_variances, sources_of
-from pegasus.sensors.barometer import BarometerReading
-from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
+from pegasus.estimation.readings import write_reading
+from pegasus.estimation.sensor_errors import air_model, parameters_of
+from pegasus.estimation.sources import Source, filter_parameters, require_scale_errors, sources_of
 from pegasus.sensors.imu import ImuReading
 from pegasus.sensors.magnetometer import MagnetometerReading
 from pegasus.sensors.odometry import OdometryReading
-from pegasus.sensors.optical_flow import OpticalFlowReading
-from pegasus.sensors.rangefinder import RangeReading
-from pegasus.sensors.uwb import UwbReading
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -54,6 +47,10 @@ _REST_INTERVAL = 0.1
 """Time between two corrections by the knowledge that a vehicle stands [s]."""
 _LATEST = 0.1
 """Age beyond the latency of its sensor at which a reading is not used [s]."""
+_DRAG_INTERVAL = 0.1
+"""Time between two readings of the IMU whose specific force is used as drag [s]."""
+_AIRBORNE_TIME = 1.0
+"""Time since a vehicle touched something until its specific force is that of its drag [s]."""
 _CLEARANCE, _ANY_CLEARANCE = 0.05 * 0.05, 1e4
 """Variance of the height over the ground of a vehicle that stands, and of one in the air [m^2]."""
 _SIGNALS = {
@@ -66,7 +63,7 @@ _SIGNALS = {
 """Numbers for all copies, which change from step to step."""
 _SHARED = (
     *("p", "origin", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose", "uwb", "anchor"),
-    *("dt", "due", "age", "passed", *_SIGNALS),
+    *("airspeed", "air", "dt", "due", "age", "passed", *_SIGNALS),
 )
 """Columns that do not have one row for each copy."""
 _SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
@@ -103,17 +100,26 @@ class EKF(Estimator):
     scale_factors: bool = False
     """Whether the errors of scale of gyroscope and accelerometer are states, as large as the IMU's
     `scale_error_sigma` and `scale_error`."""
+    wind: bool = False
+    """Whether the velocity of the air, east and north, is a state: a random walk, known by the drag of the
+    vehicle and by an airspeed sensor."""
+    wind_start_sigma: float = 5.0
+    """Standard deviation of the wind's components at the start [m/s]."""
+    wind_noise_density: float = 0.4
+    """Standard deviation of the change of the wind's components after 1 s, which grows with the root of time
+    [m/s/sqrt(s)]."""
     flown: bool = True
     """Whether controllers fly on the estimate; on the true state if false."""
 
     def __post_init__(self) -> None:
         starts = ("rest", "known")
         require(self.start in starts, "start", self.start, f"must be one of {', '.join(starts)}")
-        for name, unit in (("rest_time", "s"), ("gate", "standard deviations")):
+        above_zero = ("rest_time", "s"), ("gate", "standard deviations"), ("wind_start_sigma", "m/s")
+        for name, unit in above_zero:
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
         require(self.gps_reset_time > 0, "gps_reset_time", self.gps_reset_time, "must be above 0 s")
-        for name in ("ground_roughness", "vibration_noise_density"):
+        for name in ("ground_roughness", "vibration_noise_density", "wind_noise_density"):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
@@ -128,7 +134,7 @@ class EKF(Estimator):
         """
         self._vehicle, self._environment = vehicle, vehicle.environment
         try:
-            self._imu_name, self.imu, self.sources, size = sources_of(vehicle, self.sensors)
+            self._imu_name, self.imu, self.sources, size = sources_of(vehicle, self.sensors, wind=self.wind)
         except ConfigError as error:
             raise error.about(
                 f"estimator.{error.field}" if error.field == "sensors" else "estimator"
@@ -143,8 +149,11 @@ class EKF(Estimator):
             size += 1
         scale = -1
         if self.scale_factors:
-            self._require_scale_errors()
+            require_scale_errors(self.imu, self._imu_name)
             scale, size = size, size + 6
+        wind = -1
+        if self.wind:
+            wind, size = size, size + 2
         self.parameters = filter_parameters(
             self.imu,
             self.sources,
@@ -155,9 +164,22 @@ class EKF(Estimator):
             rest_time=self.rest_time,
             vibration=self.vibration_noise_density,
             scale=scale,
+            wind=wind,
         )
         """Numbers of the filter."""
-        self._given = {"p": [self.parameters]} | parameters_of(self.sources, self._environment.origin, ground)
+        air = AirModel(0.0, 0.0, Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0.0)
+        if self.wind:
+            air = air_model(
+                vehicle,
+                self.sources,
+                start_sigma=self.wind_start_sigma,
+                drive=squared(self.wind_noise_density) / self.imu.rate_hz,
+                force_variance=self.parameters.force_variance,
+            )
+        self._drags = any(air.linear[k] + air.quadratic[k] > 0.0 for k in range(2))
+        self._given = {"p": [self.parameters]} | parameters_of(
+            self.sources, self._environment.origin, ground, air
+        )
         n, slots = vehicle.count, self.parameters.lag + 1
         widths = {"rate": slots, "force": slots, "error": size, "covariance": size * size, "cross": size,
                   "gain": size, "nis": SOURCE_COUNT, "used_count": SOURCE_COUNT,
@@ -181,16 +203,6 @@ class EKF(Estimator):
         self._spread_launch: Callable[[], None] | None = None
         self.restart()
 
-    def _require_scale_errors(self) -> None:
-        for name in ("gyroscope", "accelerometer"):
-            if min(scale_variances(getattr(self.imu, name))) == 0.0:
-                raise ConfigError(
-                    f"the {name} of sensor {self._imu_name!r} has no error of scale",
-                    field="estimator.scale_factors",
-                    value=True,
-                    remedy=f"give it one, such as {name}: {{scale_error_sigma: 0.005}}",
-                )
-
     def restart(self) -> None:
         """Start all copies from a fresh state."""
         for source in self.sources:
@@ -199,8 +211,8 @@ class EKF(Estimator):
         self._slot, self._last_stamp, self._next_place = -1, math.nan, -math.inf
         self._rest_readings = max(1, round(_REST_INTERVAL * self.imu.rate_hz))
         self._reading_count = 0
+        self._touched, self._next_drag = np.zeros(self._vehicle.count), -math.inf
         self._estimate: FilterEstimate | None = None
-        self._pose_resets = 0
         for name in ("dt", "due", "age", "passed", *_SIGNALS):
             self.columns[name][...] = 0
         start = self._vehicle.start
@@ -208,7 +220,7 @@ class EKF(Estimator):
 
     def _fresh(self, rows: IntArray, position: Array, orientation: Array) -> None:
         for name, column in self.columns.items():
-            if name not in _SHARED and name not in ("gravity", "earth_field"):
+            if name not in _SHARED and name not in ("gravity", "earth_field", "air_density"):
                 column[rows] = 0
         columns = self.columns
         columns["phase"][rows] = ALIGNING
@@ -220,6 +232,7 @@ class EKF(Estimator):
         columns["rotation"][rows] = np.eye(3)
         self._starting = True
         self._received = math.nan
+        self._touched[rows] = math.nan
 
     def reset_copies(self, rows: IntArray) -> None:
         """Start copies from a fresh state; the others go on.
@@ -330,6 +343,10 @@ class EKF(Estimator):
             self._next_place = t + _PLACE_INTERVAL
             columns["gravity"][...] = self._environment.gravity_vector(columns["position"])
             columns["earth_field"][...] = self._environment.magnetic_field_at(columns["position"])
+            if self.wind:
+                columns["air_density"][...] = self._environment.air_density(columns["position"])
+        if self._drags:
+            self._look_for_drag(t)
         if self._launch is None:
             self._launch = self._prepared(estimate_state)
         self._launch()
@@ -337,6 +354,15 @@ class EKF(Estimator):
             columns["field_is_new"][0] = 0
             self._starting = not (columns["phase"] == READY).all()
         self._received = t
+
+    def _look_for_drag(self, t: float) -> None:
+        """Note which copies touch something, and whether drag is used at this reading."""
+        touched = self._touched
+        touched[self._vehicle.in_contact | np.isnan(touched)] = t
+        self.columns["airborne"][...] = t - touched > _AIRBORNE_TIME
+        if t >= self._next_drag:
+            self._next_drag = t + _DRAG_INTERVAL - 1e-9
+            self.columns["due"][DRAG] = 1
 
     def _prepared(self, function: Callable[..., None]) -> Callable[[], None]:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
@@ -353,51 +379,6 @@ class EKF(Estimator):
             return
         valid_at, reading = found
         columns, number = self.columns, source.number
-        self._write(source, reading)
+        write_reading(columns, source, reading, self._environment.origin)
         columns["due"][number], columns["age"][number] = 1, time - valid_at
         columns["passed"][number] = source.passed(valid_at)
-
-    def _write(self, source: Source, reading: Reading) -> None:
-        columns = self.columns
-        if source.number == FIX:
-            assert isinstance(reading, GpsReading)
-            sensor = source.sensor
-            assert isinstance(sensor, GPS)
-            columns["gps_position"][...] = local_from_geodetic(
-                reading.latitude, reading.longitude, reading.altitude, origin=self._environment.origin
-            )
-            columns["gps_velocity"][...] = reading.velocity
-            columns["gps_valid"][...] = reading.fix_type >= FIX_3D
-            shares, accuracy = gps_shares(sensor, reading.fix_type)
-            before = columns["gps_share"]
-            # Of float and fixed ambiguities, and without, the errors are different ones.
-            columns["gps_changed"][...] = ((shares != before) & (before > 0)).any(axis=1)
-            before[...] = shares
-            stated = np.stack([reading.eph, reading.eph, reading.epv], axis=1)
-            columns["gps_spread"][...] = np.maximum(stated - accuracy, 0.0)
-        elif source.number == PRESSURE:
-            assert isinstance(reading, BarometerReading)
-            columns["pressure"][...] = reading.pressure
-        elif source.number == FIELD:
-            assert isinstance(reading, MagnetometerReading)
-            columns["field"][...] = reading.magnetic_field
-        elif source.number == DISTANCE:
-            assert isinstance(reading, RangeReading)
-            columns["range_distance"][...], columns["range_valid"][...] = reading.distance, reading.valid
-        elif source.number == FLOW:
-            assert isinstance(reading, OpticalFlowReading)
-            columns["flow_time"][0] = reading.integration_time
-            columns["flow_angle"][:, :2] = reading.integrated_flow - reading.integrated_rate[:, :2]
-            columns["flow_distance"][...] = reading.distance
-            columns["flow_valid"][...] = reading.quality > 0
-        elif source.number == POSE:
-            assert isinstance(reading, OdometryReading)
-            columns["pose_position"][...] = reading.position
-            columns["pose_orientation"][...] = reading.orientation
-            columns["pose_velocity"][...] = reading.velocity
-            resets = int(reading.reset_count.max())
-            columns["pose_reset"][0] = resets > self._pose_resets
-            self._pose_resets = resets
-        elif source.number == ANCHORS:
-            assert isinstance(reading, UwbReading)
-            columns["uwb_distance"][...], columns["uwb_valid"][...] = reading.distance, reading.valid

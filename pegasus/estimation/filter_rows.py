@@ -12,9 +12,9 @@ ATTITUDE, VELOCITY, POSITION, RATE_BIAS, FORCE_BIAS, CORE = 0, 3, 6, 9, 12, 15
 The error is true less estimated. That of the attitude is a rotation vector in the world [rad]: the true
 rotation is exp(error) times the estimated one. The biases are in the body frame.
 """
-FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS, REST = 0, 1, 2, 3, 4, 5, 6, 7
-"""Sources of measurements; `REST` is the knowledge that a vehicle stands until its filter is ready."""
-SOURCE_COUNT = 8
+FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS, REST, AIRSPEED, DRAG = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+"""Sources of measurements; `REST`: the vehicle stands until its filter is ready, `DRAG`: force across z."""
+SOURCE_COUNT = 10
 ALIGNING, WAITING, READY = 0, 1, 2
 """Phases: at rest for the first attitude, without a first position, and estimating."""
 
@@ -64,6 +64,8 @@ class FilterParameters:
     IMU; below 0 if they are none."""
     scale_variance: tuple[float, ...]
     """Their variances at the start; none without them."""
+    wind: int
+    """First of two states: velocity of the air east and north [m/s]; below 0 if they are none."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,39 @@ class UwbErrors:
     """Variance of the noise on a distance [m^2]."""
 
 
+@dataclass(frozen=True)
+class AirspeedErrors:
+    """Mounting and errors of a pitot tube, whose zero drifts."""
+
+    first: int
+    """State of the drift [Pa]."""
+    axis: Vec3
+    """Direction in the body frame, of length 1."""
+    phi: float
+    drive: float
+    """Transition over the time of a reading, and variance that it adds [Pa^2]."""
+    variance: float
+    """Variance of the drift at the start [Pa^2]."""
+    white_variance: float
+    """Variance of the white noise [Pa^2]."""
+
+
+@dataclass(frozen=True)
+class AirModel:
+    """Wind, a random walk, and the drag of a vehicle along its x and y axes by its mass, c v + d v^2."""
+
+    variance: float
+    """Variance of the wind at the start [m^2/s^2]."""
+    drive: float
+    """Variance that a reading of the IMU adds [m^2/s^2]."""
+    linear: Vec3
+    """c in hover [1/s]."""
+    quadratic: Vec3
+    """d [1/m]."""
+    drag_variance: float
+    """Variance of the error of this law and of the noise of the accelerometer [m^2/s^4]."""
+
+
 @dataclass
 class FilterRows:
     """Columns of the filters of the copies of a vehicle; parameters and signals have one row for all."""
@@ -226,6 +261,8 @@ class FilterRows:
     flow: Column[FlowErrors]
     pose: Column[PoseErrors]
     uwb: Column[UwbErrors]
+    airspeed: Column[AirspeedErrors]
+    air: Column[AirModel]
     anchor: Column[Vec3]
     """Positions of the anchors in the world [m]; one row each."""
     newest: Column[int]
@@ -332,6 +369,12 @@ class FilterRows:
     """Newest orientation by odometry."""
     pivot: Column[Vec3]
     """Position about which its frame rotates [m]."""
+    air_density: Column[Real]
+    """Density of the air [kg/m^3]; 0 without states of the wind."""
+    pressure_difference: Column[Real]
+    """Differential pressure of the pitot tube [Pa]."""
+    airborne: Column[int]
+    """1 for a vehicle that has touched nothing for a while."""
     uwb_distance: Table[Real]
     uwb_valid: Table[int]
     """Distances to the anchors [m], and 1 for those that were measured."""

@@ -14,10 +14,12 @@ from pegasus.base.step_math import (
 )
 from pegasus.estimation.covariance import forget, tie
 from pegasus.estimation.filter_rows import (
+    AIRSPEED,
     ALIGNING,
     ANCHORS,
     ATTITUDE,
     DISTANCE,
+    DRAG,
     FIELD,
     FIX,
     FLOW,
@@ -55,6 +57,7 @@ from pegasus.estimation.strapdown import (
     rebuild_window,
     take_sample,
 )
+from pegasus.estimation.wind import use_airspeed, use_drag
 
 _ANY_HEADING = 1.0
 """Variance of a heading before the first reading of the magnetometer [rad^2]."""
@@ -105,6 +108,10 @@ def measure(i: int, rows: FilterRows) -> None:
         use_uwb(i, rows)
     if rows.due[FIX] == 1:
         use_gps(i, rows)
+    if rows.due[AIRSPEED] == 1:
+        use_airspeed(i, rows)
+    if rows.due[DRAG] == 1 and rows.airborne[i] == 1:
+        use_drag(i, rows)
     placed = rows.used_count[i, FIX] > 0 or rows.used_count[i, POSE] > 0
     if rows.phase[i] == WAITING and (placed or p.used[FIX] + p.used[POSE] == 0.0):
         rows.phase[i] = READY
@@ -285,6 +292,11 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
     if p.scale >= 0:
         for k in range(6):
             forget(i, rows, p.scale + k, p.scale_variance[k])
+    if p.wind >= 0:
+        for k in range(2):
+            forget(i, rows, p.wind + k, rows.air[0].variance)
+    if p.used[AIRSPEED] > 0.0:
+        forget(i, rows, rows.airspeed[0].first, rows.airspeed[0].variance)
     if p.used[FIX] > 0.0:
         forget_gps(i, rows)
     if p.used[PRESSURE] > 0.0:

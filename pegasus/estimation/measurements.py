@@ -102,7 +102,7 @@ def use_gps(i: int, rows: FilterRows) -> None:
         spread = rows.gps_spread[i][axis]
         share = rows.gps_share[i][axis]
         expected = rows.r[i][axis] - age * rows.v[i][axis] + share * rows.error[i, state]
-        h = Gradient(none, along * (-age), along, state, share, -1, 0.0)
+        h = Gradient(none, along * (-age), along, state, share, -1, 0.0, -1)
         variance = e.position_variance[axis] + spread * spread
         square = observe(i, rows, FIX, rows.gps_position[i][axis] - expected, h, variance, gate)
         if axis < 2 and not square <= gate:
@@ -110,7 +110,7 @@ def use_gps(i: int, rows: FilterRows) -> None:
         total += square
         state = e.first + 3 + axis
         expected = rows.v[i][axis] + share * rows.error[i, state]
-        h = Gradient(none, along, none, state, share, -1, 0.0)
+        h = Gradient(none, along, none, state, share, -1, 0.0, -1)
         variance = e.velocity_variance[axis] + 0.01 * spread * spread
         total += observe(i, rows, FIX, velocity[axis] - expected, h, variance, gate)
     rows.nis[i, FIX] = total
@@ -142,7 +142,7 @@ def use_barometer(i: int, rows: FilterRows) -> None:
     none = Vec3(0.0, 0.0, 0.0)
     measured = altitude_of(e.standard, rows.pressure[i]) - e.origin_altitude
     innovation = measured - rows.r[i][2] - rows.error[i, e.first]
-    h = Gradient(none, none, Vec3(0.0, 0.0, 1.0), e.first, 1.0, -1, 0.0)
+    h = Gradient(none, none, Vec3(0.0, 0.0, 1.0), e.first, 1.0, -1, 0.0, -1)
     gate = gate_of(i, rows, PRESSURE)
     rows.nis[i, PRESSURE] = observe(i, rows, PRESSURE, innovation, h, e.white_variance, gate)
 
@@ -169,7 +169,7 @@ def use_magnetometer(i: int, rows: FilterRows, measured: Vec3, variance: Real, g
             soft = e.soft_z
         state = e.first + axis
         expected = dot(soft, rotate_inverse(rows.q[i], earth)) + e.hard[axis] + rows.error[i, state]
-        h = Gradient(cross(rotate(rows.q[i], soft), earth), none, none, state, 1.0, -1, 0.0)
+        h = Gradient(cross(rotate(rows.q[i], soft), earth), none, none, state, 1.0, -1, 0.0, -1)
         total += observe(i, rows, FIELD, measured[axis] - expected, h, variance, gate)
     rows.nis[i, FIELD] = total
 
@@ -199,7 +199,7 @@ def use_uwb(i: int, rows: FilterRows) -> None:
             away = rows.r[i] - rows.v[i] * age + arm - rows.anchor[k]
             distance = maximum(norm(away), 1e-3)
             along = away * (1.0 / distance)
-            h = Gradient(cross(arm, along), along * (-age), along, -1, 0.0, -1, 0.0)
+            h = Gradient(cross(arm, along), along * (-age), along, -1, 0.0, -1, 0.0, -1)
             innovation = rows.uwb_distance[i, k] - distance
             square = innovation * innovation
             expected = innovation_variance(i, rows, h, e.variance)
@@ -216,5 +216,5 @@ def use_rest(i: int, rows: FilterRows) -> None:
     """Correct the state by the knowledge that the vehicle stands."""
     none = Vec3(0.0, 0.0, 0.0)
     for axis in range(3):
-        h = Gradient(none, unit(axis), none, -1, 0.0, -1, 0.0)
+        h = Gradient(none, unit(axis), none, -1, 0.0, -1, 0.0, -1)
         observe(i, rows, REST, -rows.v[i][axis], h, STANDSTILL, 1e300)

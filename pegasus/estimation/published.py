@@ -10,10 +10,12 @@ from pegasus.base.arrays import Array
 from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, scaled, sqrt
 from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
+    AIRSPEED,
     ALIGNING,
     ANCHORS,
     ATTITUDE,
     DISTANCE,
+    DRAG,
     FIELD,
     FIX,
     FLOW,
@@ -29,6 +31,9 @@ from pegasus.estimation.measurements import unit
 
 if TYPE_CHECKING:
     from pegasus.estimation.ekf import EKF
+
+_SOURCES = (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS, AIRSPEED, DRAG)
+"""Sources whose innovations an estimate has, in their order."""
 
 
 @dataclass(eq=False)
@@ -49,6 +54,11 @@ class FilterEstimate(Estimate):
     """Estimated relative error of the gyroscope's scale along the IMU's axes, (N, 3); NaN if no state."""
     force_scale: Array
     """That of the accelerometer."""
+    wind: Array
+    """Estimated velocity of the air in the world [m/s], whose vertical part is taken as 0, shape (N, 3); NaN
+    if no state."""
+    wind_sigma: Array
+    """Standard deviation of it by the filter [m/s], shape (N, 3)."""
     gps_nis: Array
     """Normalized innovation squared of the last reading of the GPS, 6 numbers, shape (N,)."""
     barometer_nis: Array
@@ -64,6 +74,10 @@ class FilterEstimate(Estimate):
     """That of the odometry, 9 numbers, shape (N,)."""
     uwb_nis: Array
     """That of the distances to anchors, as many numbers as anchors, shape (N,)."""
+    airspeed_nis: Array
+    """That of the airspeed sensor, 1 number, shape (N,)."""
+    drag_nis: Array
+    """That of the drag, 2 numbers, shape (N,)."""
 
 
 def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
@@ -92,7 +106,8 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
         columns["rate_bias"].copy(),
         columns["force_bias"].copy(),
         *_scales(source),
-        *(nis[:, number].copy() for number in (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS)),
+        *_wind(source),
+        *(nis[:, number].copy() for number in _SOURCES),
     )
     if unknown.any():
         for values in vars(made).values():
@@ -106,6 +121,21 @@ def _scales(source: "EKF") -> tuple[Array, Array]:
     if first < 0:
         errors, first = np.full((len(errors), 6), math.nan), 0
     return errors[:, first : first + 3].copy(), errors[:, first + 3 : first + 6].copy()
+
+
+def _wind(source: "EKF") -> tuple[Array, Array]:
+    """Return the estimated wind and its standard deviation [m/s], shape (N, 3) each."""
+    columns, first, size = source.columns, source.parameters.wind, source.parameters.size
+    wind, sigma = np.zeros((2, len(columns["error"]), 3))
+    if first < 0:
+        wind[...] = sigma[...] = math.nan
+        return wind, sigma
+    wind[:, :2] = columns["error"][:, first : first + 2]
+    for k in range(2):
+        # The wind may have changed since the time that the filter's state is of.
+        change = source.wind_noise_density**2 * columns["window_time"]
+        sigma[:, k] = np.sqrt(columns["covariance"][:, (first + k) * (size + 1)] + change)
+    return wind, sigma
 
 
 def spread(i: int, rows: FilterRows) -> Real:

@@ -99,7 +99,7 @@ def use_distance(
     expected, slope, turn = beam(i, rows, place, direction, cone)
     state = rows.ground[0].first
     none = Vec3(0.0, 0.0, 0.0)
-    h = Gradient(turn, none, Vec3(0.0, 0.0, slope), state, -slope, -1, 0.0)
+    h = Gradient(turn, none, Vec3(0.0, 0.0, slope), state, -slope, -1, 0.0, -1)
     before = rows.rejected_count[i, source]
     square = observe(i, rows, source, measured - expected, h, variance, gate_of(i, rows, source))
     if rows.rejected_count[i, source] > before:
@@ -181,6 +181,7 @@ def use_flow(i: int, rows: FilterRows) -> None:
                 -slope * share,
                 -1,
                 0.0,
+                -1,
             )
             mean = 0.5 * (rows.flow_before[i][axis] + expected[axis])
             innovation = rows.flow_angle[i][axis] - mean * time
@@ -233,13 +234,13 @@ def use_pose(i: int, rows: FilterRows) -> None:
         axis = turned_row(k, yaw)
         offset = rows.r[i] - rows.v[i] * age - rows.pivot[i]
         expected = rows.pivot[i][k] + dot(axis, offset) + rows.error[i, e.first + k]
-        h = Gradient(none, axis * (-age), axis, e.first + k, 1.0, heading, yaw_slope(k, yaw, offset))
+        h = Gradient(none, axis * (-age), axis, e.first + k, 1.0, heading, yaw_slope(k, yaw, offset), -1)
         total += observe(i, rows, POSE, rows.pose_position[i][k] - expected, h, e.position_variance, gate)
     for k in range(3):
         yaw = rows.error[i, heading]
         axis = turned_row(k, yaw)
         slope = yaw_slope(k, yaw, rows.v[i])
-        h = Gradient(none, axis, none, heading, slope, -1, 0.0)
+        h = Gradient(none, axis, none, heading, slope, -1, 0.0, -1)
         innovation = rows.pose_velocity[i][k] - dot(axis, rows.v[i])
         total += observe(i, rows, POSE, innovation, h, e.velocity_variance, gate)
     for k in range(3):
@@ -250,7 +251,7 @@ def use_pose(i: int, rows: FilterRows) -> None:
         slope = 0.0
         if k == 2:
             slope = 1.0
-        h = Gradient(turned_row(k, yaw), none, none, heading, slope, -1, 0.0)
+        h = Gradient(turned_row(k, yaw), none, none, heading, slope, -1, 0.0, -1)
         total += observe(i, rows, POSE, off[k], h, e.orientation_variance, gate)
     rows.nis[i, POSE] = total
 

@@ -1,18 +1,23 @@
 """Errors of the sensors of an estimator as parameters of its filter."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.elementary import squared
+from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
+from pegasus.control.drag_compensation import drag_by_axis
 from pegasus.core.sensor import Sensor
 from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
+    AIRSPEED,
+    AirModel,
+    AirspeedErrors,
     BarometerErrors,
     FlowErrors,
     GpsErrors,
@@ -23,6 +28,7 @@ from pegasus.estimation.filter_rows import (
     UwbErrors,
 )
 from pegasus.estimation.sources import KINDS, Source
+from pegasus.sensors.airspeed import Airspeed
 from pegasus.sensors.barometer import Barometer
 from pegasus.sensors.gps import GPS, RTK_FIXED, RTK_FLOAT
 from pegasus.sensors.gps_errors import error_coefficients, error_covariance
@@ -32,6 +38,12 @@ from pegasus.sensors.odometry import Odometry
 from pegasus.sensors.optical_flow import OpticalFlow
 from pegasus.sensors.rangefinder import Rangefinder
 from pegasus.sensors.uwb import UWB
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_DRAG_ERROR = 0.03
+"""Standard deviation of the error of the specific force by the law of the drag [m/s^2]."""
 
 
 def gps_errors(sensor: GPS, first: int) -> GpsErrors:
@@ -212,13 +224,77 @@ def uwb_errors(sensor: UWB) -> UwbErrors:
     )
 
 
-def parameters_of(sources: list[Source], origin: Geodetic, ground: GroundModel) -> dict[str, Any]:
+def airspeed_errors(sensor: Airspeed, first: int) -> AirspeedErrors:
+    """Return mounting and errors of a pitot tube as parameters of the filter.
+
+    Args:
+        sensor: The airspeed sensor.
+        first: State of its drift.
+    """
+    given = sensor.parameters()
+    noise = given["noise"]
+    return AirspeedErrors(
+        first=first,
+        axis=given["tube"].axis,
+        phi=noise.phi,
+        drive=squared(noise.drive),
+        variance=squared(noise.bias_sigma) + squared(noise.turn_on_bias),
+        white_variance=squared(noise.white_sigma),
+    )
+
+
+def air_model(
+    vehicle: "Multirotor",
+    sources: list[Source],
+    *,
+    start_sigma: float,
+    drive: float,
+    force_variance: float,
+) -> AirModel:
+    """Return the wind and the drag of a vehicle as parameters of the filter.
+
+    Args:
+        vehicle: The vehicle.
+        sources: Its sensors.
+        start_sigma: Standard deviation of the wind at the start [m/s].
+        drive: Variance that a reading of the IMU adds to the wind [m^2/s^2].
+        force_variance: Variance of the noise of the accelerometer [m^2/s^4].
+
+    Raises:
+        ConfigError: If nothing shows the wind.
+    """
+    place = np.zeros((1, 3))
+    gravity, density = vehicle.environment.gravity_vector(place)[0], vehicle.environment.air_density(place)
+    weight = vehicle.mass * math.sqrt((gravity * gravity).sum())
+    drag = np.zeros((2, 2))
+    if weight > 0.0:
+        drag = drag_by_axis(vehicle, weight, float(density[0])) / vehicle.mass
+    if not drag.any() and all(source.number != AIRSPEED for source in sources):
+        raise ConfigError(
+            "the vehicle has neither drag nor an airspeed sensor, which show the wind",
+            field="estimator.wind",
+            value=True,
+            remedy="give it one, such as drag: {model: linear, coefficients: [0.3, 0.3, 0.3]}",
+        )
+    return AirModel(
+        variance=squared(start_sigma),
+        drive=drive,
+        linear=Vec3(float(drag[0, 0]), float(drag[1, 0]), 0.0),
+        quadratic=Vec3(float(drag[0, 1]), float(drag[1, 1]), 0.0),
+        drag_variance=squared(_DRAG_ERROR) + force_variance,
+    )
+
+
+def parameters_of(
+    sources: list[Source], origin: Geodetic, ground: GroundModel, air: AirModel
+) -> dict[str, Any]:
     """Return the columns of the errors of the sensors, one row each, and of the anchors, one row each.
 
     Args:
         sources: The sensors.
         origin: Geographic position of the world's origin.
         ground: Ground below the vehicle.
+        air: Wind and drag.
     """
     absent = UWB(anchors=((0.0, 0.0, 0.0),))
     found: dict[type[Sensor], tuple[Any, int]] = {
@@ -237,6 +313,8 @@ def parameters_of(sources: list[Source], origin: Geodetic, ground: GroundModel) 
         "flow": flow_errors(found[OpticalFlow][0]),
         "pose": pose_errors(*found[Odometry]),
         "uwb": uwb_errors(found[UWB][0]),
+        "airspeed": airspeed_errors(*found[Airspeed]),
+        "air": air,
     }
     anchors = np.array(found[UWB][0].anchors, dtype=np.float64)
     return {**{name: [value] for name, value in columns.items()}, "anchor": anchors}

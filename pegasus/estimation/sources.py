@@ -13,6 +13,7 @@ from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.core.sensor import Reading, Sensor
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
+    AIRSPEED,
     ANCHORS,
     CORE,
     DISTANCE,
@@ -24,6 +25,7 @@ from pegasus.estimation.filter_rows import (
     SOURCE_COUNT,
     FilterParameters,
 )
+from pegasus.sensors.airspeed import Airspeed
 from pegasus.sensors.barometer import Barometer
 from pegasus.sensors.gps import GPS
 from pegasus.sensors.imu import IMU
@@ -45,6 +47,7 @@ KINDS: Mapping[type[Sensor], tuple[int, int, int]] = {
     OpticalFlow: (FLOW, 2, 0),
     Odometry: (POSE, 9, 4),
     UWB: (ANCHORS, 1, 0),
+    Airspeed: (AIRSPEED, 1, 1),
 }
 """Source of each class of sensors, the numbers in a reading (of `UWB` for each anchor), and those of its
 errors that are states."""
@@ -74,6 +77,8 @@ class Source:
     """Readings with the times that they are of [s]."""
     last: float = math.nan
     """Time of the last reading that was used [s]."""
+    resets: int = 0
+    """Resets of the frame of an odometry so far."""
 
     def add(self, reading: Reading) -> None:
         """Keep a reading until its time has come.
@@ -107,21 +112,24 @@ class Source:
     def restart(self) -> None:
         """Forget all readings."""
         self.waiting.clear()
-        self.last = math.nan
+        self.last, self.resets = math.nan, 0
 
 
-def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[str, IMU, list[Source], int]:
+def sources_of(
+    vehicle: "Multirotor", names: tuple[str, ...] | None, *, wind: bool
+) -> tuple[str, IMU, list[Source], int]:
     """Return the IMU and the other sensors that an estimator uses, and the number of states.
 
     Args:
         vehicle: The vehicle.
         names: Names of the sensors; all that it can use if None.
+        wind: Whether the wind is a state, without which an airspeed is of no use.
 
     Raises:
         ConfigError: If there is no such sensor, it cannot be used, or two are of one kind.
     """
     sensors = {name: vehicle.sensors[name] for name in names} if names is not None else dict(vehicle.sensors)
-    kinds: list[type[Sensor]] = [IMU, *KINDS]
+    kinds: list[type[Sensor]] = [IMU, *(kind for kind in KINDS if wind or kind is not Airspeed)]
     found: dict[type[Sensor], str] = {}
     for name, sensor in sensors.items():
         kind = next((kind for kind in kinds if isinstance(sensor, kind)), None)
@@ -129,7 +137,9 @@ def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[st
             require(names is None, "sensors", name, "must look down, within 45 degrees of the body's -z")
             continue
         if kind is None:
-            usable = ", ".join(one.__name__ for one in kinds)
+            usable = ", ".join(one.__name__ for one in kinds) + (
+                "" if wind else ", Airspeed (with wind: true)"
+            )
             require(names is None, "sensors", name, f"must be a sensor of one of the classes {usable}")
         elif kind in found:
             raise ConfigError(
@@ -183,6 +193,7 @@ def filter_parameters(
     rest_time: float,
     vibration: float,
     scale: int,
+    wind: int,
 ) -> FilterParameters:
     """Return the numbers of a filter.
 
@@ -196,6 +207,7 @@ def filter_parameters(
         rest_time: Time at rest for the first attitude [s].
         vibration: Density of further white noise of the accelerometer [m/s^2/sqrt(Hz)].
         scale: First state of the errors of scale; below 0 for none.
+        wind: First state of the wind; below 0 for none.
     """
     gyroscope, accelerometer = (m.at_rate(imu.rate_hz) for m in (imu.gyroscope, imu.accelerometer))
     numbers = [source.number for source in sources]
@@ -233,7 +245,28 @@ def filter_parameters(
         position_variance=Vec3(*[position * position] * 3),
         scale=scale,
         scale_variance=variances,
+        wind=wind,
     )
+
+
+def require_scale_errors(imu: IMU, name: str) -> None:
+    """Require errors of scale of an IMU whose errors of scale are states.
+
+    Args:
+        imu: The IMU.
+        name: Its name.
+
+    Raises:
+        ConfigError: If its gyroscope or its accelerometer has none.
+    """
+    for part in ("gyroscope", "accelerometer"):
+        if min(scale_variances(getattr(imu, part))) == 0.0:
+            raise ConfigError(
+                f"the {part} of sensor {name!r} has no error of scale",
+                field="estimator.scale_factors",
+                value=True,
+                remedy=f"give it one, such as {part}: {{scale_error_sigma: 0.005}}",
+            )
 
 
 def scale_variances(noise: InertialNoise) -> tuple[float, float, float]:

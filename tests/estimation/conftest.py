@@ -18,8 +18,18 @@ def flight() -> Callable[..., tuple[Simulation, Multirotor]]:
     """Return a function that gives a simulation of vehicles that fly figures of eight on estimates."""
     open_flights = []
 
-    def make(world="flat", *, seed=1, rate=250.0, vehicle="iris", estimator=None, backends=None, **options):
-        simulation = Simulation(world, seed=seed, rate=rate, engine="mujoco")
+    def make(
+        world="flat",
+        *,
+        seed=1,
+        rate=250.0,
+        wind=None,
+        vehicle="iris",
+        estimator=None,
+        backends=None,
+        **options,
+    ):
+        simulation = Simulation(world, seed=seed, rate=rate, wind=wind, engine="mujoco")
         open_flights.append(simulation)
         if backends is None:
             backends = [GeometricController(trajectories.lemniscate(radius=3.0, height=HEIGHT, laps=50))]

@@ -66,7 +66,7 @@ def test_update_is_that_of_dense_matrices(rows):
     slopes = [Vec3(*h[k : k + 3]) for k in (0, 3, 6)]
     position, bias = rows.columns["r"][0].copy(), rows.columns["force_bias"][0].copy()
     q, error = Rotation.from_quat(rows.columns["q"][0]), rows.columns["error"][0].copy()
-    square = observe(0, rows.rows.python, FIX, 0.02, Gradient(*slopes, 17, 1.0, 20, -0.7), 0.04, 1e300)
+    square = observe(0, rows.rows.python, FIX, 0.02, Gradient(*slopes, 17, 1.0, 20, -0.7, -1), 0.04, 1e300)
     expected = h @ before @ h + 0.04
     gain = before @ h / expected
     assert square == pytest.approx(0.02**2 / expected)
@@ -85,7 +85,7 @@ def test_nothing_is_corrected_beyond_the_gate(rows, innovation):
     """An outlier, or a sensor that gives no number, would spoil the state."""
     before = {name: column.copy() for name, column in rows.columns.items()}
     zero = Vec3(0.0, 0.0, 0.0)
-    h = Gradient(zero, zero, Vec3(0.0, 0.0, 1.0), -1, 0.0, -1, 0.0)
+    h = Gradient(zero, zero, Vec3(0.0, 0.0, 1.0), -1, 0.0, -1, 0.0, -1)
     observe(0, rows.rows.python, FIX, innovation, h, 0.04, 25.0)
     for name in ("covariance", "q", "r", "v", "error", "used_count"):
         np.testing.assert_array_equal(rows.columns[name], before[name])
