@@ -10,7 +10,18 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
-from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, rotate_inverse, vector
+from pegasus.base.step_math import (
+    Column,
+    Quat,
+    Real,
+    Vec3,
+    cross,
+    dot,
+    maximum,
+    minimum,
+    rotate_inverse,
+    vector,
+)
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
 from pegasus.core.state import Reference, VehicleState
@@ -97,7 +108,7 @@ def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
         velocity: Desired velocity in the world [m/s].
     """
     climb = rotate_inverse(body.orientation, velocity)[2]
-    return lift + (body.heave if climb > 0.0 else body.heave_in_descent) * climb
+    return lift + body.heave * maximum(climb, 0.0) + body.heave_in_descent * minimum(climb, 0.0)
 
 
 def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
