@@ -185,7 +185,8 @@ def test_an_openexr_texture_cut_short(dataset, tmp_path, kept, photo):
     (tmp_path / "wall.usda").write_text(WALL.replace("brick.png", "brick.exr"))
     end = dataset(seen_by(tmp_path, world="wall.usda"), "--workers", 1, *(["--photo"] if photo else []))
     code, said = end
-    lines = [line for line in said.splitlines() if "WARNING" not in line]
+    # Dr.Jit says itself that DRJIT_LIBLLVM_PATH names no file.
+    lines = [line for line in said.splitlines() if "WARNING" not in line and not line.startswith("jit")]
     assert code == 2
     assert len(lines) == 1, said
     assert "brick.exr: texture cannot be read: damaged or cut short: " in lines[0]
