@@ -1,15 +1,15 @@
-"""Drag and largest thrust of a vehicle along a path, from the laws of its airframe and rotors."""
+"""Loads of the air on body and rotors by their models; drag and largest thrust of a vehicle along a path."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
+from pegasus.core.plant_models import law_of
 from pegasus.dynamics import Drag, ThrustCurve
 from pegasus.environment import Environment
 
@@ -19,7 +19,7 @@ _PASSES = 2
 
 @dataclass(frozen=True)
 class Airframe:
-    """What the air does to a vehicle: the drag of its body and the forces of its rotors."""
+    """Properties of a vehicle that decide on the forces of the air on it."""
 
     mass: float
     """Mass [kg]."""
@@ -63,44 +63,68 @@ class Airframe:
             axes = np.stack([cross(y, z), y, z], axis=1)
             velocity = (axes * through_air[:, None]).sum(axis=2)
             speed = self.hover_speed * np.sqrt(np.maximum(size / weight, 0.01))
-            body, share = self._of_body(velocity, speed, density), self._largest(velocity, density)
-            body[:, :2] += self.rotor_count * self._rotor(velocity, speed, density)[:, :2]
+            speeds = np.repeat(speed[:, None], self.rotor_count, axis=1)
+            body, share = body_load(self.drag, velocity, speeds, density)[0], self._largest(velocity, density)
+            body[:, :2] += self.rotor_count * rotor_load(self.curve, velocity, speed, density)[0][:, :2]
             drag = (axes * body[:, :, None]).sum(axis=1) / self.mass
         return drag, share
-
-    def _of_body(self, velocity: Array, speed: Array, density: Array) -> Array:
-        """Return the drag of the body at velocities through the air, body frame [N], shape (n, 3)."""
-        law: Any = None if self.drag is None else type(self.drag).law
-        if self.drag is None:
-            return np.zeros_like(velocity)
-        if law is None:
-            force, _ = self.drag.wrench(velocity, np.zeros_like(velocity), density)
-            return force.copy()
-        still, count = Vec3(0.0, 0.0, 0.0), self.rotor_count
-        rows = zip(velocity.tolist(), speed.tolist(), density[:, 0].tolist(), strict=True)
-        return _vectors(law(self.drag, Vec3(*v), still, (w,) * count, rho)[0] for v, w, rho in rows)
-
-    def _rotor(self, velocity: Array, speed: Array, density: Array) -> Array:
-        """Return the force of a rotor, body frame [N], shape (n, 3)."""
-        law: Any = type(self.curve).law
-        if law is None:
-            along = self.curve.thrust(speed[:, None], velocity[:, 2:], density)[0]
-            return np.concatenate([np.zeros((len(along), 2)), along], axis=1)
-        p = self.curve.parameters()
-        rows = zip(velocity.tolist(), speed.tolist(), density[:, 0].tolist(), strict=True)
-        return _vectors(law(p, w, Vec3(*v), rho)[0] for v, w, rho in rows)
 
     def _largest(self, velocity: Array, density: Array) -> Array:
         """Return the thrust at the largest speed by that in still air, shape (n,)."""
         if math.isinf(self.max_speed):
             return np.ones(len(velocity))
         fastest = np.full(len(velocity), self.max_speed)
-        moving = self._rotor(velocity, fastest, density)[:, 2]
-        still = self._rotor(np.zeros((1, 3)), fastest[:1], density[:1])[0, 2]
+        moving = rotor_load(self.curve, velocity, fastest, density)[0][:, 2]
+        still = rotor_load(self.curve, np.zeros((1, 3)), fastest[:1], density[:1])[0][0, 2]
         share: Array = np.maximum(moving / still, 0.01)
         return share
 
 
-def _vectors(found: Iterable[Vec3]) -> Array:
-    """Return vectors as rows, shape (n, 3)."""
-    return np.array([(v[0], v[1], v[2]) for v in found], dtype=np.float64)
+def body_load(
+    drag: Drag | None, velocity: Array, rotor_speeds: Array, air_density: Array
+) -> tuple[Array, Array]:
+    """Return force [N] and torque [N m] of the drag of a body that does not rotate, shape (n, 3) each.
+
+    Args:
+        drag: Its model; None for no drag.
+        velocity: Velocities through the air, body frame [m/s], shape (n, 3).
+        rotor_speeds: Rotor speeds [rad/s], shape (n, R).
+        air_density: Air density [kg/m^3], shape (n, 1).
+    """
+    none = np.zeros_like(velocity)
+    if drag is None:
+        return none, none.copy()
+    law = law_of(drag)
+    if law is None:
+        force, torque = drag.wrench(velocity, none, air_density)
+        return force.copy(), none if torque is None else torque
+    still = Vec3(0.0, 0.0, 0.0)
+    rows = zip(velocity.tolist(), rotor_speeds.tolist(), air_density[:, 0].tolist(), strict=True)
+    return _vectors(law(drag, Vec3(*v), still, tuple(w), rho) for v, w, rho in rows)
+
+
+def rotor_load(curve: ThrustCurve, velocity: Array, speed: Array, air_density: Array) -> tuple[Array, Array]:
+    """Return force [N] and torque [N m] of a rotor with its axis along z, shape (n, 3) each.
+
+    Args:
+        curve: Its thrust curve.
+        velocity: Velocities through the air [m/s], shape (n, 3).
+        speed: Rotor speeds [rad/s], shape (n,).
+        air_density: Air density [kg/m^3], shape (n, 1).
+    """
+    law = law_of(curve)
+    if law is None:
+        along = curve.thrust(speed[:, None], velocity[:, 2:], air_density)
+        force, torque = (np.concatenate([np.zeros((len(z), 2)), z], axis=1) for z in along)
+        return force, torque
+    p = curve.parameters()
+    rows = zip(velocity.tolist(), speed.tolist(), air_density[:, 0].tolist(), strict=True)
+    return _vectors(law(p, w, Vec3(*v), rho) for v, w, rho in rows)
+
+
+def _vectors(found: Iterable[tuple[Vec3, Vec3]]) -> tuple[Array, Array]:
+    """Return pairs of vectors as rows, shape (n, 3) each."""
+    pairs = np.array(
+        [[*(f[k] for k in range(3)), *(m[k] for k in range(3))] for f, m in found], dtype=np.float64
+    )
+    return pairs[:, :3], pairs[:, 3:]

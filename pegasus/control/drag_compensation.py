@@ -7,9 +7,9 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Vec3, dot, maximum, norm, rotate_inverse, sqrt
+from pegasus.control.airloads import body_load, rotor_load
 from pegasus.control.control_step import Body
 from pegasus.core.multirotor import Multirotor
-from pegasus.dynamics.drag import Drag
 
 _SLOW, _FAST = 2.0, 8.0
 """Speeds at which the drag of a vehicle is found [m/s]."""
@@ -98,29 +98,25 @@ def _coefficients(slow: tuple[float, float], fast: tuple[float, float]) -> tuple
 
 def _load(vehicle: Multirotor, velocity: Array, rotor_speed: float, air_density: float) -> Array:
     """Return force [N] and torque [N m] of rotors and body by a velocity [m/s], body frame, shape (6,)."""
-    layout, curve, drag = vehicle.layout, vehicle.thrust_curve, vehicle.drag
-    total, law = np.zeros(6), type(curve).law
+    layout, density = vehicle.layout, np.full((1, 1), air_density)
+    speeds = np.full((1, len(layout.axis)), rotor_speed)
+    total = np.zeros(6)
     for place, axis in zip(layout.position - vehicle.center_of_mass, layout.axis, strict=True):
-        if law is None:
-            break
         along = float((axis * velocity).sum())
         level = velocity - along * axis
         size = float(np.sqrt((level * level).sum()))
         ahead = level / max(size, 1e-12)
-        for flow, sign in ((Vec3(size, 0.0, along), 1.0), (Vec3(0.0, 0.0, 0.0), -1.0)):
-            force, torque = law(curve.parameters(), rotor_speed, flow, air_density)
+        flows = np.array([[size, 0.0, along], [0.0, 0.0, 0.0]])
+        forces, torques = rotor_load(
+            vehicle.thrust_curve, flows, np.full(2, rotor_speed), np.full((2, 1), air_density)
+        )
+        for force, torque, sign in zip(forces, torques, (1.0, -1.0), strict=True):
             push = sign * (force[0] * ahead + force[2] * axis)
             turn = sign * torque[1] * np.cross(axis, ahead)
             total += np.concatenate([push, np.cross(place, push) + turn])
-    if drag is None:
-        return total
-    if (body := type(drag).law) is not None and type(drag).wrench is Drag.wrench:
-        speeds, still = (rotor_speed,) * len(layout.axis), Vec3(0.0, 0.0, 0.0)
-        force, torque = body(drag, Vec3(*velocity.tolist()), still, speeds, air_density)
-        return np.add(total, [*(force[k] for k in range(3)), *(torque[k] for k in range(3))])
-    pushed, turned = drag.wrench(velocity[None], np.zeros((1, 3)), np.full((1, 1), air_density))
-    load: Array = np.append(pushed[0], np.zeros(3) if turned is None else turned[0])
-    return total + load
+    body = np.concatenate(body_load(vehicle.drag, velocity[None], speeds, density), axis=1)
+    load: Array = total + body[0]
+    return load
 
 
 def against_drag(
