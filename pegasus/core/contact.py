@@ -24,6 +24,11 @@ class Contact:
     force: Array
     """Mean force on the copy over the step, world frame [N], shape (3,)."""
 
+    @property
+    def other_name(self) -> str:
+        """What the copy touches in one text: path of the prim of the world, or `VEHICLE/COPY`."""
+        return self.other if self.other_copy < 0 else f"{self.other}/{self.other_copy}"
+
 
 def contacts_by_vehicle(ids: Mapping[str, BodyIds], contacts: Contacts) -> dict[str, list[Contact]]:
     """Return the contacts of each vehicle by name, copy by copy.

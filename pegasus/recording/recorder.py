@@ -3,19 +3,17 @@
 import contextlib
 import logging
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
-from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import ImageQueue
-from pegasus.core.contact import Contact
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import recorded_rate
 from pegasus.core.schedule import Schedule
@@ -32,6 +30,7 @@ from pegasus.recording.foxglove import (
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
+from pegasus.recording.recorded import ActingFaults, ContactForces, RotorCommand
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
     LOCATION_FIX,
@@ -50,46 +49,6 @@ _CHUNK_SIZE = 256 * 1024
 _FRAME_LIMIT = 16
 # Redundant with `orientation`; it would enlarge every state by a third.
 _DERIVED = frozenset({"rotation"})
-
-
-@dataclass(eq=False)
-class RotorCommand:
-    """Rotor speeds commanded by the driving backend."""
-
-    rotor_speed: Array
-    """Commanded speed of each rotor, held until the next step [rad/s], shape (N, R)."""
-
-
-@dataclass(eq=False)
-class ActingFaults:
-    """Faults that act from now on; recorded when one begins or ends."""
-
-    names: str
-    """Their names, separated by semicolons."""
-    fault_count: Array
-    """Number of faults by copy, shape (N,)."""
-
-
-@dataclass(eq=False)
-class ContactForces:
-    """Contacts of the step that has ended."""
-
-    others: str
-    """What the copies touch, separated by semicolons: prims of the world, and `<vehicle>/<copy>`."""
-    contact_count: IntArray
-    """Number of contact points of each copy, shape (N,)."""
-    force: Array
-    """Mean force of all contacts on each copy over the step, world frame [N], shape (N, 3)."""
-
-    @classmethod
-    def of(cls, contacts: Sequence[Contact], count: int) -> "ContactForces":
-        """Return the sums of contacts of `count` copies."""
-        others = {c.other if c.other_copy < 0 else f"{c.other}/{c.other_copy}" for c in contacts}
-        found = cls("; ".join(sorted(others)), np.zeros(count, dtype=np.int64), np.zeros((count, 3)))
-        for contact in contacts:
-            found.contact_count[contact.copy] += 1
-            found.force[contact.copy] += contact.force
-        return found
 
 
 class McapRecorder:

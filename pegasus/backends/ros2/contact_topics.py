@@ -43,6 +43,5 @@ def touched(vehicle: "Multirotor") -> list[str]:
     """
     others: list[set[str]] = [set() for _ in range(vehicle.count)]
     for contact in vehicle.contacts:
-        world = contact.other_copy < 0
-        others[contact.copy].add(contact.other if world else f"{contact.other}/{contact.other_copy}")
+        others[contact.copy].add(contact.other_name)
     return ["; ".join(sorted(names)) for names in others]

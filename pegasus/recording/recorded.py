@@ -1,0 +1,49 @@
+"""What logs hold of a vehicle beside its state, readings, reference and estimate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.base.arrays import Array, IntArray
+from pegasus.core.contact import Contact
+
+
+@dataclass(eq=False)
+class RotorCommand:
+    """Rotor speeds commanded by the driving backend."""
+
+    rotor_speed: Array
+    """Commanded speed of each rotor, held until the next step [rad/s], shape (N, R)."""
+
+
+@dataclass(eq=False)
+class ActingFaults:
+    """Faults that act from now on; recorded when one begins or ends."""
+
+    names: str
+    """Their names, separated by semicolons."""
+    fault_count: Array
+    """Number of faults by copy, shape (N,)."""
+
+
+@dataclass(eq=False)
+class ContactForces:
+    """Contacts of the step that has ended."""
+
+    others: str
+    """What the copies touch, separated by semicolons: prims of the world, and `<vehicle>/<copy>`."""
+    contact_count: IntArray
+    """Number of contact points of each copy, shape (N,)."""
+    force: Array
+    """Mean force of all contacts on each copy over the step, world frame [N], shape (N, 3)."""
+
+    @classmethod
+    def of(cls, contacts: Sequence[Contact], count: int) -> "ContactForces":
+        """Return the sums of contacts of `count` copies."""
+        others = sorted({contact.other_name for contact in contacts})
+        found = cls("; ".join(others), np.zeros(count, dtype=np.int64), np.zeros((count, 3)))
+        for contact in contacts:
+            found.contact_count[contact.copy] += 1
+            found.force[contact.copy] += contact.force
+        return found
