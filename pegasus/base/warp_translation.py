@@ -4,10 +4,12 @@ import ast
 import dataclasses
 import dis
 import functools
+import hashlib
 import inspect
 import math
 import types
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -48,6 +50,8 @@ _LONGEST_UNROLLED = 3
 
 _ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 14)
 """True for versions of Warp that round real literals, or negatives of constants, to single precision."""
+_TRANSLATION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+"""Hash of this translation: Warp knows kept code by the source of step functions only."""
 _LONGEST_SCALE = 100
 """Largest exponent of the powers of 2 that scale literals outside the range of single precision."""
 
@@ -78,9 +82,10 @@ class _Rewriting(ast.NodeTransformer):
     """Rewrites a step function for Warp, in one pass over its source.
 
     Real literals become double-precision numbers, assigned whole ones variables, and numbers of constant
-    tables calls of the functions that hold them. Unless derivatives are compiled, the compiler is told that
-    no index is below 0, and that the numbers of tables given to the function lie side by side: Warp counts
-    negative indices from the end of an array, and reads the distance of its numbers at each access.
+    tables calls of the functions that hold them; members in conditional expressions are copied. Unless
+    derivatives are compiled, the compiler is told that no index is below 0, and that the numbers of tables
+    given to the function lie side by side: Warp counts negative indices from the end of an array, and reads
+    the distance of its numbers at each access.
 
     Args:
         constants: Names of constant tables.
@@ -103,6 +108,12 @@ class _Rewriting(ast.NodeTransformer):
         self.generic_visit(node)
         if whole:
             node.value = _at(node.value, ast.Call(ast.Name("int", ast.Load()), [node.value], []))
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        # Up to Warp 1.8 the members of both branches are read, though the address of one is not computed.
+        node.body, node.orelse = _copied(node.body), _copied(node.orelse)
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -144,6 +155,14 @@ def _at(node: ast.expr, made: ast.expr) -> ast.expr:
 def _double(number: float) -> ast.expr:
     kind = ast.Attribute(ast.Name("wp", ast.Load()), "float64", ast.Load())
     return ast.Call(kind, [ast.Constant(number)], [])
+
+
+def _copied(value: ast.expr) -> ast.expr:
+    """Return a copy of a member or an element, and other values as they are."""
+    if not isinstance(value, ast.Attribute | ast.Subscript):
+        return value
+    copy = ast.Attribute(ast.Name("wp", ast.Load()), "copy", ast.Load())
+    return _at(value, ast.Call(copy, [value], []))
 
 
 def _floored(index: ast.expr) -> ast.expr:
@@ -199,7 +218,8 @@ def kernel_of(
         text += "    first = start + wp.tid() * run\n    for i in range(first, first + run):\n"
         text += f"        step({', '.join(['i', *arguments])})\n"
     scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], linking.module)}
-    outer = written(title, f"def {title}({', '.join(annotations)}):\n{text}", scope)
+    head = f"def {title}({', '.join(annotations)}):  # {_TRANSLATION}\n"
+    outer = written(title, head + text, scope)
     outer.__annotations__ = annotations
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
     linking.module.options |= {"enable_backward": gradients, "block_dim": 1}

@@ -17,8 +17,6 @@ from pegasus.base.step_math import (
     Vec3,
     cross,
     dot,
-    maximum,
-    minimum,
     rotate_inverse,
     vector,
 )
@@ -108,7 +106,7 @@ def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
         velocity: Desired velocity in the world [m/s].
     """
     climb = rotate_inverse(body.orientation, velocity)[2]
-    return lift + body.heave * maximum(climb, 0.0) + body.heave_in_descent * minimum(climb, 0.0)
+    return lift + (body.heave if climb > 0.0 else body.heave_in_descent) * climb
 
 
 def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:

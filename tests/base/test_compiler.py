@@ -167,6 +167,24 @@ def test_rows_do_not_depend_on_the_others():
     np.testing.assert_array_equal(alone["v"][1:], arrays()["v"][1:])
 
 
+def choose(i: int, rows: Values) -> None:
+    """Choose between members and elements."""
+    p = rows.parameters[rows.kind[i]]
+    slope = p.gain if rows.x[i] > 0.0 else p.shift[0]
+    rows.x[i] = rows.x[i] * slope + (p.shift[1] if rows.x[i] > 0.5 else rows.w[i, 0])
+
+
+def test_conditional_expressions_choose():
+    """If this fails, an expression in a law is garbage where its condition does not hold (Warp 1.8)."""
+    compiled, plain = arrays(), arrays()
+    Kernel(choose).launch(Rows(Values, compiled), 7)()
+    rows = Rows(Values, plain).python
+    for i in range(7):
+        choose(i, rows)
+    assert 0 < (arrays()["x"] > 0.5).sum() < (arrays()["x"] > 0.0).sum() < 7
+    np.testing.assert_array_equal(compiled["x"], plain["x"])
+
+
 @dataclass
 class Literals:
     w: Table[Real]
