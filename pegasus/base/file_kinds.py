@@ -19,7 +19,7 @@ class _Kind(NamedTuple):
     name: str
     """The kind with its article."""
     remedy: str
-    """Where Pegasus takes it, or how to convert it."""
+    """How to use or convert such a file."""
 
 
 _MESH = "export it as glTF (.glb), as Blender does, and name that as usd: in a world or vehicle file"

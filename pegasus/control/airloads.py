@@ -19,7 +19,7 @@ _PASSES = 2
 
 @dataclass(frozen=True)
 class Airframe:
-    """Properties of a vehicle that decide on the forces of the air on it."""
+    """Mass, drag, rotors and environment of a vehicle."""
 
     mass: float
     """Mass [kg]."""

@@ -109,7 +109,7 @@ class Controller(Backend):
     idle_ratio: PerCopy[float] = each(0.15)
     """Rotor speed at idle relative to hover."""
     strict: bool = False
-    """Whether a trajectory that exceeds the vehicle is an error instead of a warning."""
+    """Raise an error, instead of a warning, for a trajectory that exceeds the limits of the vehicle."""
 
     drives = True
     reads_sensors = False

@@ -37,7 +37,7 @@ _SLOWEST = 4.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What a vehicle and its controller can do."""
+    """Limits of a vehicle and its controller."""
 
     gravity: Array
     """Acceleration of free fall [m/s^2], shape (3,)."""
@@ -48,12 +48,12 @@ class Limits:
     turning: float
     """Angular acceleration about the roll and pitch axes that the rotors have in hover [rad/s^2]."""
     airframe: Airframe
-    """What the air does to the vehicle."""
+    """Models of drag and thrust."""
 
 
 @dataclass(frozen=True)
 class _Needs:
-    """What a flight needs at each of n instants, by what there is."""
+    """Thrust, tilt and turning that a flight requires at n instants, relative to the limits."""
 
     free: Array
     """Acceleration by the rotors without drag [m/s^2], shape (n, 3)."""

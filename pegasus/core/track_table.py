@@ -61,7 +61,7 @@ class TrackTable:
     resolution: dict[str, float]
     """Value of the last digit of each column; 0 for constant ones and those of polynomial pieces."""
     has_pieces: bool = False
-    """Whether the rows are samples of polynomial pieces."""
+    """True if the rows were sampled from polynomial trajectory pieces."""
 
     def wrong(self, row: int, column: str, value: object, problem: str, remedy: str) -> ConfigError:
         """Return the error about a number of the table.

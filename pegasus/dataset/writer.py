@@ -156,7 +156,7 @@ class DatasetWriter(ABC):
     most_cameras = 1000
     """Largest number of cameras that the format has room for."""
     holds_occlusion = True
-    """Whether files or metadata are meant to hold occlusion ratios, which are not computed otherwise."""
+    """Compute occlusion ratios, which the format stores (slow)."""
     layout = ""
     """Description of the files for the README of the dataset."""
 

@@ -16,14 +16,9 @@ from pegasus.control import (
     Setpoint,
     trajectories,
 )
+from tests.control.batch_flights import InNumpy
 
 STEPS = 1500
-
-
-class InNumpy(GeometricController):
-    def wrench(self, state, reference, dt):
-        force, torque = super().wrench(state, reference, dt)
-        return 1.0 * force, torque
 
 
 def circle():

@@ -20,15 +20,10 @@ from pegasus.control import (
     trajectories,
 )
 from pegasus.control.mission import Mission
+from tests.control.batch_flights import InNumpy, flown
 
 PLACES = [(9.0 * k, -4.0 * k, 0.08) for k in range(4)]
 STEPS = 3250
-
-
-class InNumpy(GeometricController):
-    def wrench(self, state, reference, dt):
-        force, torque = super().wrench(state, reference, dt)
-        return 1.0 * force, torque
 
 
 @dataclass(eq=False)
@@ -63,24 +58,6 @@ def flights():
     return [round_trip, hop, eight, lambda t: (math.sin(t), 0.3 * t, 1.5)]
 
 
-def flown(vehicles, steps=STEPS):
-    """Add vehicles to a simulation, fly, and return the motion and command of each in all steps, by copy."""
-    with Simulation("flat", engine="mujoco") as simulation:
-        added = [simulation.add(vehicle) for vehicle in vehicles]
-        rows = []
-        for _ in range(steps):
-            simulation.step()
-            parts = []
-            for vehicle in added:
-                state, wanted = vehicle.state, vehicle.reference
-                columns = [state.position, state.orientation, state.velocity, vehicle.command]
-                columns += [wanted.position, wanted.velocity, wanted.acceleration, wanted.jerk]
-                columns += [wanted.yaw[:, None], wanted.yaw_rate[:, None], wanted.idle[:, None]]
-                parts.append(np.concatenate(columns, axis=1))
-            rows.append(np.concatenate(parts))
-    return np.array(rows)
-
-
 def batch(kind, **given):
     backends = [KINDS[kind](given.pop("flights", flights()), **given)]
     return Multirotor("iris", name=kind, count=len(PLACES), position=PLACES, backends=backends, sensors={})
@@ -94,8 +71,8 @@ def single(kind, k, flight, **given):
 @pytest.mark.parametrize("kind", ["geometric", "pid", "numpy"])
 def test_a_copy_flies_its_trajectory_with_the_bits_of_a_single_vehicle(kind):
     """If this fails, a batch flies other paths, or one copy's landing disturbs another."""
-    together = flown([batch(kind)])
-    alone = flown([single(kind, k, flight) for k, flight in enumerate(flights())])
+    together = flown("flat", [batch(kind)], STEPS)
+    alone = flown("flat", [single(kind, k, flight) for k, flight in enumerate(flights())], STEPS)
     assert (np.ptp(together[:, :, 2], axis=0) > 0.45).all()
     assert together[-1, :, 2].max() > 1.0 > 0.3 > together[-1, 0, 2]
     for k in range(len(PLACES)):
@@ -125,9 +102,9 @@ GAINS = {
 def test_a_copy_flies_with_its_gains_with_the_bits_of_a_single_vehicle(kind):
     """If this fails, a tuning of many gains in one batch measures those of other copies."""
     gains = GAINS[kind]
-    together = flown([batch(kind, flights=[flights()[0]] * 4, **gains)], 1500)
+    together = flown("flat", [batch(kind, flights=[flights()[0]] * 4, **gains)], 1500)
     given = [{name: rows[k] for name, rows in gains.items()} for k in range(4)]
-    alone = flown([single(kind, k, flights()[0], **own) for k, own in enumerate(given)], 1500)
+    alone = flown("flat", [single(kind, k, flights()[0], **own) for k, own in enumerate(given)], 1500)
     for k in range(4):
         np.testing.assert_array_equal(together[:, k], alone[:, k], err_msg=f"copy {k}")
     near = together[:, :, :3] - np.array(PLACES)

@@ -9,6 +9,7 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import CascadedPIDController, GeometricController, trajectories
+from tests.control.batch_flights import InNumpy, flown
 
 HEIGHTS = (0.0, 1.5, 4.0)
 """Tops of the blocks on which the copies stand [m]."""
@@ -23,12 +24,7 @@ BLOCK = """
 """
 PLACES = [(6.0 * k, 0.0, height + 0.08) for k, height in enumerate(HEIGHTS)]
 YAWS = (0.0, 1.5, -2.1)
-
-
-class InNumpy(GeometricController):
-    def wrench(self, state, reference, dt):
-        force, torque = super().wrench(state, reference, dt)
-        return 1.0 * force, torque
+STEPS = 5500
 
 
 class AloneInNumpy(InNumpy):
@@ -70,28 +66,11 @@ def batch(kind, chosen=range(3)):
     )
 
 
-def flown(world, vehicles, steps=5500):
-    """Fly, and return motion, command and reference of each copy in all steps."""
-    with Simulation(world, engine="mujoco") as simulation:
-        added = [simulation.add(vehicle) for vehicle in vehicles]
-        rows = []
-        for _ in range(steps):
-            simulation.step()
-            parts = []
-            for vehicle in added:
-                state, wanted = vehicle.state, vehicle.reference
-                columns = [state.position, state.orientation, state.velocity, vehicle.command]
-                columns += [wanted.position, wanted.velocity, wanted.yaw[:, None], wanted.idle[:, None]]
-                parts.append(np.concatenate(columns, axis=1))
-            rows.append(np.concatenate(parts))
-    return np.array(rows)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_copy_flies_from_and_to_its_own_place(blocks, kind):
     """If this fails, copies on a slope fly the climb and the landing of the first one."""
     copies = batch(kind)
-    path = flown(blocks, [copies])
+    path = flown(blocks, [copies], STEPS)
     pilot = copies.backends.driver
     assert len(pilot.missions) == 3
     assert pilot.mission.landed.all()
@@ -103,7 +82,7 @@ def test_each_copy_flies_from_and_to_its_own_place(blocks, kind):
     # Each sinks from 5 m to its own block.
     sinking = (path[:, :, 19] < 0.0).sum(axis=0) * 0.004
     assert sinking[0] > sinking[1] > sinking[2]
-    alone = np.concatenate([flown(blocks, [batch(kind, [k])]) for k in range(3)], axis=1)
+    alone = np.concatenate([flown(blocks, [batch(kind, [k])], STEPS) for k in range(3)], axis=1)
     np.testing.assert_array_equal(path, alone)
 
 

@@ -207,7 +207,7 @@ class _Line:
 
     @property
     def is_heard(self) -> bool:
-        """Whether it has sent a position."""
+        """True once a position has been received."""
         return self.received_at > -math.inf
 
     def hold(self, t: float) -> None:

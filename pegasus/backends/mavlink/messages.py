@@ -77,7 +77,7 @@ class Template:
             self._fields = itemgetter(*(slice(*span) if span[1] - span[0] > 1 else span[0] for span in spans))
 
     def order(self, *names: str) -> Callable[[tuple[Any, ...]], Any]:
-        """Return the function from all fields in an order of one's own to a message.
+        """Return a function that makes a message of field values in a given order.
 
         Args:
             names: Names of all fields in that order.

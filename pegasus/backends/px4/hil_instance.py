@@ -80,7 +80,7 @@ class HilInstance:
         self.line: FaultyLine | None = None
         """Faults of the link to the autopilot; None if no message can be lost or late."""
         self.is_clocked = False
-        """Whether a sensor message has been sent since the connection."""
+        """True once a sensor message has been sent on this connection."""
         self._epoch: float | None = None
         self._fresh = False
         self._fresh_at = -math.inf

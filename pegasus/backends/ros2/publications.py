@@ -145,7 +145,7 @@ class Publications:
 
     @property
     def has_images(self) -> bool:
-        """Whether there are topics of images or point clouds."""
+        """True if the vehicle has image or point cloud topics."""
         return bool(self._images)
 
     def send(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
