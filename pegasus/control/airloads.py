@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
+from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant_models import law_of
 from pegasus.dynamics import Drag, ThrustCurve
 from pegasus.environment import Environment
@@ -78,6 +79,19 @@ class Airframe:
         still = rotor_load(self.curve, np.zeros((1, 3)), fastest[:1], density[:1])[0][0, 2]
         share: Array = np.maximum(moving / still, 0.01)
         return share
+
+
+def hover_speed(vehicle: Multirotor, weight: float, air_density: Array) -> Array:
+    """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
+
+    Args:
+        vehicle: The vehicle.
+        weight: Its weight [N].
+        air_density: Air density [kg/m^3], shape (1, 1).
+    """
+    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
+    return speed
 
 
 def body_load(

@@ -11,11 +11,11 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
-from pegasus.control.airloads import Airframe
+from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
-from pegasus.control.drag_compensation import hover_speed, level_drag
+from pegasus.control.drag_compensation import level_drag
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
@@ -425,7 +425,7 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _check_flights(self, vehicle: Multirotor, weight: float, hover_speed: float) -> None:
+    def _check_flights(self, vehicle: Multirotor, weight: float, hovering: float) -> None:
         """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
         flights = [mission.outline for mission in self.missions]
         shared = len(flights) < len(self._own)
@@ -434,7 +434,7 @@ class Controller(Backend):
             vehicle.drag,
             self._curve,
             vehicle.rotor_count,
-            hover_speed,
+            hovering,
             self._max_speed,
             self._environment,
         )

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Vec3, dot, maximum, norm, rotate_inverse, sqrt
-from pegasus.control.airloads import body_load, rotor_load
+from pegasus.control.airloads import body_load, hover_speed, rotor_load
 from pegasus.control.control_step import Body
 from pegasus.core.multirotor import Multirotor
 
@@ -27,19 +27,6 @@ class LevelDrag:
     """d [N s^2/m^2]."""
     lever: float = 0.0
     """Height above the centre of mass at which the linear part acts [m]."""
-
-
-def hover_speed(vehicle: Multirotor, weight: float, air_density: Array) -> Array:
-    """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
-
-    Args:
-        vehicle: The vehicle.
-        weight: Its weight [N].
-        air_density: Air density [kg/m^3], shape (1, 1).
-    """
-    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
-    speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
-    return speed
 
 
 def level_drag(vehicle: Multirotor, rotor_speed: float, air_density: float) -> LevelDrag:

@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import ActuatorMap
+from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.sensors import ImuReading
 
@@ -147,11 +148,10 @@ def rotor_effects(vehicle: "Multirotor", rotors: RotorMap) -> RotorEffects:
     except ConfigError as error:
         raise error.within(file=vehicle.file) from None
     weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
-    share = np.full((1, 1), weight / max(float(layout.axis[:, 2].sum()), 1e-3))
-    hover_speed = curve.rotor_speed(share, density)
-    hover_output = float(((hover_speed - offset) / scale).mean())
+    hovering = hover_speed(vehicle, weight, density)
+    hover_output = float(((hovering - offset) / scale).mean())
     step = 0.01 * full_speed
-    below, above = (curve.thrust(hover_speed + change, still, density)[0] for change in (-step, step))
+    below, above = (curve.thrust(hovering + change, still, density)[0] for change in (-step, step))
     thrust_slope = float(((above - below) / (2.0 * step) * scale).mean())
     return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output, thrust_slope)
 
