@@ -82,10 +82,10 @@ class _Rewriting(ast.NodeTransformer):
     """Rewrites a step function for Warp, in one pass over its source.
 
     Real literals become double-precision numbers, assigned whole ones variables, and numbers of constant
-    tables calls of the functions that hold them; members in conditional expressions are copied. Unless
-    derivatives are compiled, the compiler is told that no index is below 0, and that the numbers of tables
-    given to the function lie side by side: Warp counts negative indices from the end of an array, and reads
-    the distance of its numbers at each access.
+    tables calls of the functions that hold them. Members in conditional expressions are copied, and augmented
+    assignments of names written out. Unless derivatives are compiled, the compiler is told that no index is
+    below 0, and that the numbers of tables given to the function lie side by side: Warp counts negative
+    indices from the end of an array, and reads the distance of its numbers at each access.
 
     Args:
         constants: Names of constant tables.
@@ -109,6 +109,14 @@ class _Rewriting(ast.NodeTransformer):
         if whole:
             node.value = _at(node.value, ast.Call(ast.Name("int", ast.Load()), [node.value], []))
         return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if isinstance(node.target, ast.Name):
+            # Warp 1.8 would evaluate the right side twice, and call a function with effects twice.
+            value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+            made = ast.Assign([node.target], ast.copy_location(value, node))
+            return self.visit(ast.copy_location(made, node))
+        return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)

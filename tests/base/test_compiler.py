@@ -185,6 +185,32 @@ def test_conditional_expressions_choose():
     np.testing.assert_array_equal(compiled["x"], plain["x"])
 
 
+def counted(i: int, rows: Values) -> Real:
+    """Count the calls of this function in a row."""
+    rows.x[i] = rows.x[i] + 1.0
+    return rows.x[i]
+
+
+def accumulate(i: int, rows: Values) -> None:
+    """Add up what a function with an effect returns."""
+    total = 0.0
+    for _ in range(3):
+        total += counted(i, rows)
+    total *= 2.0
+    rows.w[i, 0] = total
+
+
+def test_augmented_assignments_call_once():
+    """If this fails, a filter uses each measurement twice (Warp 1.8)."""
+    compiled, plain = arrays(), arrays()
+    Kernel(accumulate).launch(Rows(Values, compiled), 7)()
+    rows = Rows(Values, plain).python
+    for i in range(7):
+        accumulate(i, rows)
+    np.testing.assert_array_equal(compiled["x"], plain["x"])
+    np.testing.assert_array_equal(compiled["w"], plain["w"])
+
+
 @dataclass
 class Literals:
     w: Table[Real]
