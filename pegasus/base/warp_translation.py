@@ -115,7 +115,7 @@ class _Rewriting(ast.NodeTransformer):
             # Warp 1.8 would evaluate the right side twice, and call a function with effects twice.
             value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
             made = ast.Assign([node.target], ast.copy_location(value, node))
-            return self.visit(ast.copy_location(made, node))
+            return self.visit_Assign(ast.copy_location(made, node))
         return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
