@@ -250,8 +250,10 @@ def test_only_what_a_command_needs_is_imported(module):
         ("fish", "pegasus swe", "sweep"),
     ],
 )
-def test_completion(tmp_path, shell, words, known):
+def test_completion(tmp_path, monkeypatch, shell, words, known):
     """The shell would complete no command, or no name of a scenario, a vehicle or a world."""
+    # By default typer looks for a shell among the parents of the process.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     script = command(tmp_path, "--show-completion", shell)
     assert "_PEGASUS_COMPLETE" in script.stdout
     last = str(len(words.split()) - 1)

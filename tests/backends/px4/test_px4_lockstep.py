@@ -89,21 +89,23 @@ def test_all_compute_at_the_same_time(px4):
 
 def test_paced_until_the_answers_come(px4, monkeypatch):
     """A starting PX4 would be rushed through its start-up, or all later flight be slowed."""
-    pace, times = HilLockstep._pace, []
-    monkeypatch.setattr(HilLockstep, "_pace", lambda self, t: (times.append(t), pace(self, t))[1])
+    pace, ends, begin = HilLockstep._pace, [], []
+
+    def paced(self, t):
+        begin.append(time.monotonic())
+        pace(self, t)
+        if self._paced_at is not None:
+            ends.append((t, time.monotonic()))
+
+    monkeypatch.setattr(HilLockstep, "_pace", paced)
     with Simulation() as simulation:
         simulation.add(iris(px4("--silent 150")))
-        # The schedule makes up for a first step that takes long.
-        simulation.step(20)
-        begin = time.monotonic()
-        simulation.run(0.52)
-        paced = time.monotonic() - begin
-        assert len(times) > 140
-        simulation.run(0.1)
-        times.clear()
+        simulation.run(0.7)
+        assert len(ends) > 140
+        assert all(wall - begin[0] >= t - ends[0][0] for t, wall in ends)
+        begin.clear()
         simulation.run(10.0)
-    assert paced > 0.5
-    assert times == []
+    assert begin == []
 
 
 def half(message, _):
