@@ -158,6 +158,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (first.get(item.path, len(LONG)), -counts[item.path], item.path))
 
 
+def pytest_collection_finish() -> None:
+    """Keep the half million objects of modules and tests out of each search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of photo mode where it cannot render."""
     if item.get_closest_marker("photo") and (missing := _missing_for_photos()):
