@@ -305,7 +305,7 @@ class Kit:
     """A running headless Kit of one version of Isaac Sim.
 
     Args:
-        version: Version of Isaac Sim, `6.0.1` or `5.1.0`.
+        version: Version of Isaac Sim, one of `contract.ALL_VERSIONS`.
         engine: Physics engine, `physx` or `newton`.
         exact: Use tensors of double precision, unlike Isaac Sim, to compare flights to the last digit.
     """
