@@ -10,6 +10,7 @@ from omni.kit.menu.utils import MenuHelperExtensionFull
 
 from pegasus.base.errors import ConfigError
 from pegasus.isaac import kit, register_session, unregister_session
+from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
@@ -38,7 +39,7 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel, self.replicator), TITLE, TITLE, _MENU)
         register_session(self.session)
-        self._starting: Any = kit.on_frame(self._start)
+        self._starting: Any = isaac_sim().on_frame(self._start)
         _log.info("%s is enabled", ext_id)
 
     def on_shutdown(self) -> None:

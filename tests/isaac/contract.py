@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -106,10 +107,7 @@ def _add_file(contract: Contract, extra: dict) -> None:
         if key in ("about", "shorthand"):
             continue
         if version.startswith(tuple(entry.get("versions", ("5", "6")))):
-            members = {
-                n: m if isinstance(m, str) else _latest(m, version) for n, m in entry["members"].items()
-            }
-            told = {name: _written_out(text, shorthand) for name, text in members.items()}
+            told = {name: _written_out(text, shorthand) for name, text in _members_of(entry, version)}
             _add(contract, key, told)
             contract.bases.setdefault(key, []).extend(entry.get("bases", []))
 
@@ -118,9 +116,12 @@ def _up_to(version: str) -> tuple[str, ...]:
     return ALL_VERSIONS[: ALL_VERSIONS.index(version) + 1]
 
 
-def _latest(told: dict[str, str], version: str) -> str:
-    """Return what holds for a version, of texts by the first version that has them."""
-    return next(told[each] for each in reversed(_up_to(version)) if each in told)
+def _members_of(entry: dict, version: str) -> Iterator[tuple[str, str]]:
+    for name, text in entry["members"].items():
+        # Where a member has texts by their first version, the latest of them counts.
+        told = text if isinstance(text, dict) else {ALL_VERSIONS[0]: text}
+        if known := [told[each] for each in _up_to(version) if each in told]:
+            yield name, known[-1]
 
 
 def _written_out(text: str, shorthand: dict[str, str]) -> str:

@@ -64,8 +64,8 @@ MUTATIONS = [
     Mutation(
         "a subscription that is not kept",
         "kit_session",
-        "self._subscriptions: list[Any] = [kit.on_frame(self.frame)",
-        "_ = [kit.on_frame(self.frame)",
+        "self._subscriptions: list[Any] = [\n            isaac_sim().on_frame(self.frame)",
+        "_ = [\n            isaac_sim().on_frame(self.frame)",
         trials.flies_by_the_window,
     ),
     Mutation(

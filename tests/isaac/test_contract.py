@@ -246,7 +246,10 @@ def test_a_class_of_compat_counts_for_its_version(tmp_path, version, count):
 @pytest.mark.parametrize(("version", "count"), [("6.0.1", 1), ("6.1.0", 0), ("6.2.0", 0)])
 def test_a_change_counts_from_its_version_on(tmp_path, version, count):
     """A keyword of a later version would pass for an earlier one, or be lost in the one after."""
-    text = "from isaacsim.storage.native import get_assets_root_path\nget_assets_root_path(accept_unsupported=True)"
+    text = (
+        "from isaacsim.storage.native import get_assets_root_path\n"
+        "get_assets_root_path(accept_unsupported=True)"
+    )
     assert len(faults_of(tmp_path, version, planted=text)) == count
 
 

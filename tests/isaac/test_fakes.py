@@ -47,6 +47,8 @@ def test_every_fake_is_called_as_the_contract_says(version):
                 continue
             member = contract.modules[module].get(name)
             assert member is not None, f"{module}.{name}"
+            if member.signature is None:
+                continue
             made = inspect.signature(fake)
             assert alike(made, member.signature), f"{module}.{name}{made} is not {member.signature}"
     for key, fake in classes.items():

@@ -356,12 +356,12 @@ class Kit:
         for act in self.at_frame:
             act()
         self.updates._emit(0, {"dt": self.frame_dt})
+        self.dispatcher.dispatch_event("update", {"dt": self.frame_dt})
         waiting, self.at_next_frame = self.at_next_frame, []
         for act in waiting:
             act()
         for frame in list(self.built_frames):
             frame._draw()
-        self.dispatcher.dispatch_event("omni.kit.app:update", {"dt": self.frame_dt})
         self._run_tasks()
 
     def _run_tasks(self):

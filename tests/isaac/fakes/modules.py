@@ -130,6 +130,7 @@ def members(version):
     if new:
         table["isaacsim.core.simulation_manager"] |= _picked(simulation_manager, "SimulationEvent")
         table["isaacsim.core.simulation_manager"] |= _picked(physics_scene, "PhysicsScene", "PhysxScene")
+        table["omni.kit.app"] |= _picked(omniverse, "GLOBAL_EVENT_UPDATE")
         table["omni.physics.core"] = _picked(omniverse, "get_physics_simulation_interface")
         table["isaacsim.core.rendering_manager"] = _picked(
             rendering, "RenderingManager", "RenderingEvent"

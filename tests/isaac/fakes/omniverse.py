@@ -68,6 +68,9 @@ class ExtensionManager:
         return kit().extension_path
 
 
+GLOBAL_EVENT_UPDATE = "update"
+
+
 def get_app():
     return App()
 
