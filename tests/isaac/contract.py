@@ -120,7 +120,8 @@ def _members_of(entry: dict, version: str) -> Iterator[tuple[str, str]]:
     for name, text in entry["members"].items():
         # Where a member has texts by their first version, the latest of them counts.
         told = text if isinstance(text, dict) else {ALL_VERSIONS[0]: text}
-        if known := [told[each] for each in _up_to(version) if each in told]:
+        known = [told[each] for each in _up_to(version) if each in told]
+        if known and known[-1] is not None:
             yield name, known[-1]
 
 

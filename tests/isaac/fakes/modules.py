@@ -175,7 +175,7 @@ def objects(version):
         "carb.settings:ISettings": application.Settings,
         "omni.appwindow:IAppWindow": viewport.IAppWindow,
         "omni.ext:ExtensionManager": omniverse.ExtensionManager,
-        "omni.kit.app:IApp": omniverse.App,
+        "omni.kit.app:IApp": omniverse.App51 if version == "5.1.0" else omniverse.App,
         "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
         "isaacsim.util.debug_draw._debug_draw:DebugDraw": viewport.DebugDraw,
         "omni.anim.graph.core:Character": people.Character,
