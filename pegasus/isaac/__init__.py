@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["session"]
 
-_running: dict[str, "KitSession"] = {}
-# By the id of its extension: Kit keeps the object of an extension to itself.
+_running: dict["KitSession", str] = {}
+# With the id of its extension: Kit keeps the object of an extension to itself.
 
 
 def session() -> "KitSession":
@@ -29,7 +29,7 @@ def session() -> "KitSession":
             remedy="enable Pegasus in the extension manager, or start pegasus isaac --gui; a script "
             "creates a pegasus.Simulation instead",
         )
-    return next(iter(_running.values()))
+    return list(_running)[-1]
 
 
 def require_first(ext_id: str) -> None:
@@ -38,18 +38,18 @@ def require_first(ext_id: str) -> None:
     Raises:
         ConfigError: If one does.
     """
-    if _running:
+    for owner in _running.values():
         raise ConfigError(
-            f"{ext_id} is not started, since {next(iter(_running))} runs Pegasus in this process already",
+            f"{ext_id} is not started, since {owner} runs Pegasus in this process already",
             remedy="disable one of the two in the extension manager; they may be two folders of Pegasus",
         )
 
 
-def register_session(ext_id: str, session: "KitSession") -> None:
-    """Register the session of an extension that starts."""
-    _running[ext_id] = session
+def register_session(session: "KitSession", owner: str = "a script") -> None:
+    """Register the session of an extension that starts, or of a script; `session` returns the last one."""
+    _running[session] = owner
 
 
-def unregister_session(ext_id: str) -> None:
+def unregister_session(session: "KitSession") -> None:
     """Remove the session of an extension that ends; a second call has no effect."""
-    _running.pop(ext_id, None)
+    _running.pop(session, None)

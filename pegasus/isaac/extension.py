@@ -30,13 +30,13 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
 
     def on_startup(self, ext_id: str) -> None:
         """Start the session; Kit calls it with the extension's name and version when it is enabled."""
-        self._ext_id: str | None = None
+        self._is_started = False
         try:
             require_first(ext_id)
         except ConfigError as error:
             _log.error(str(error))
             return
-        self._ext_id = ext_id
+        self._is_started = True
         self.session = KitSession()
         out = kit.setting(OUT_SETTING)
         folder = Path(out) if out else None
@@ -45,15 +45,15 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
         self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel, self.replicator), TITLE, TITLE, _MENU)
-        register_session(ext_id, self.session)
+        register_session(self.session, ext_id)
         self._starting: Any = isaac_sim().on_frame(self._start)
         _log.info("%s is enabled", ext_id)
 
     def on_shutdown(self) -> None:
         """Close the session; Kit calls it when the extension is disabled."""
-        if self._ext_id is None:
+        if not self._is_started:
             return
-        unregister_session(self._ext_id)
+        unregister_session(self.session)
         self._subscriptions, self._starting = [], None
         self.menu_shutdown()
         self.replicator.close()
