@@ -67,7 +67,7 @@ def test_the_oldest_versions_are_those_that_pyproject_allows():
     assert {name: oldest.get(name) for name in floors} == floors
 
 
-@pytest.mark.parametrize("name", ["isaac-6.0.1", "isaac-5.1.0"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in CI.glob("isaac-*.txt")))
 def test_pyproject_allows_what_isaac_sim_ships(name):
     """A minimum version above what Isaac Sim ships would make pip replace packages of Kit."""
     allowed = requirements(dev=True)

@@ -24,8 +24,8 @@ def theirs(tmp_path):
 @pytest.fixture
 def installed(tmp_path):
     """Return a folder for sys.path with links to this Pegasus, like an installed extension of Kit."""
-    folder = tmp_path / "pegasus.core.multirotor"
-    folder.mkdir()
+    folder = tmp_path / "extensions" / "pegasus"
+    folder.mkdir(parents=True)
     for name in "pegasus", "pegasus_multirotor.py":
         (folder / name).symlink_to(ROOT / name)
     return folder

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["session"]
 
-_running: list["KitSession"] = []
-# Kit keeps the object of an extension to itself, so its session is registered here.
+_running: dict["KitSession", str] = {}
+# With the id of its extension: Kit keeps the object of an extension to itself.
 
 
 def session() -> "KitSession":
@@ -29,15 +29,27 @@ def session() -> "KitSession":
             remedy="enable Pegasus in the extension manager, or start pegasus isaac --gui; a script "
             "creates a pegasus.Simulation instead",
         )
-    return _running[-1]
+    return list(_running)[-1]
 
 
-def register_session(session: "KitSession") -> None:
-    """Register the session of an extension that starts; `session` returns the last one registered."""
-    _running.append(session)
+def require_first(ext_id: str) -> None:
+    """Require that no other extension runs a session: the timeline and the stage can follow only one.
+
+    Raises:
+        ConfigError: If one does.
+    """
+    for owner in _running.values():
+        raise ConfigError(
+            f"{ext_id} is not started, since {owner} runs Pegasus in this process already",
+            remedy="disable one of the two in the extension manager; they may be two folders of Pegasus",
+        )
+
+
+def register_session(session: "KitSession", owner: str = "a script") -> None:
+    """Register the session of an extension that starts, or of a script; `session` returns the last one."""
+    _running[session] = owner
 
 
 def unregister_session(session: "KitSession") -> None:
     """Remove the session of an extension that ends; a second call has no effect."""
-    if session in _running:
-        _running.remove(session)
+    _running.pop(session, None)

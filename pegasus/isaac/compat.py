@@ -1,4 +1,4 @@
-"""Calls that differ between Isaac Sim 6.0 and 5.1."""
+"""Calls that differ between Isaac Sim 6 and 5.1."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -17,6 +17,9 @@ TICK_RATE = "omni:sensor:tickRate"
 
 class IsaacSim(Protocol):
     """Adapter for one version of Isaac Sim."""
+
+    def on_frame(self, call: Callable[[], None]) -> Any:
+        """Subscribe to the frames of the application, for the lifetime of the returned subscription."""
 
     def on_started(self, call: Callable[[], None], *, order: int) -> int:
         """Register a callback for each start of physics, once bodies can be read; return its handle."""
@@ -60,7 +63,17 @@ class IsaacSim(Protocol):
 
 
 class _IsaacSim60:
-    """Isaac Sim 6.0."""
+    """Isaac Sim 6.0 to 6.2."""
+
+    def on_frame(self, call: Callable[[], None]) -> Any:
+        import carb.eventdispatcher
+        import omni.kit.app
+
+        return carb.eventdispatcher.get_eventdispatcher().observe_event(
+            event_name=omni.kit.app.GLOBAL_EVENT_UPDATE,
+            on_event=lambda _: call(),
+            observer_name="pegasus.isaac.compat",
+        )
 
     def on_started(self, call: Callable[[], None], *, order: int) -> int:
         from isaacsim.core.simulation_manager import SimulationEvent
@@ -148,6 +161,12 @@ class _IsaacSim60:
 
 class _IsaacSim51:
     """Isaac Sim 5.1."""
+
+    def on_frame(self, call: Callable[[], None]) -> Any:
+        import omni.kit.app
+
+        stream = omni.kit.app.get_app().get_update_event_stream()
+        return stream.create_subscription_to_pop(lambda _: call())
 
     def on_started(self, call: Callable[[], None], *, order: int) -> int:
         from isaacsim.core.simulation_manager import IsaacEvents

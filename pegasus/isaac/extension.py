@@ -9,7 +9,8 @@ import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperExtensionFull
 
 from pegasus.base.errors import ConfigError
-from pegasus.isaac import kit, register_session, unregister_session
+from pegasus.isaac import kit, register_session, require_first, unregister_session
+from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
@@ -29,6 +30,13 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
 
     def on_startup(self, ext_id: str) -> None:
         """Start the session; Kit calls it with the extension's name and version when it is enabled."""
+        self._is_started = False
+        try:
+            require_first(ext_id)
+        except ConfigError as error:
+            _log.error(str(error))
+            return
+        self._is_started = True
         self.session = KitSession()
         out = kit.setting(OUT_SETTING)
         folder = Path(out) if out else None
@@ -37,12 +45,14 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
         self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel, self.replicator), TITLE, TITLE, _MENU)
-        register_session(self.session)
-        self._starting: Any = kit.on_frame(self._start)
+        register_session(self.session, ext_id)
+        self._starting: Any = isaac_sim().on_frame(self._start)
         _log.info("%s is enabled", ext_id)
 
     def on_shutdown(self) -> None:
         """Close the session; Kit calls it when the extension is disabled."""
+        if not self._is_started:
+            return
         unregister_session(self.session)
         self._subscriptions, self._starting = [], None
         self.menu_shutdown()

@@ -134,14 +134,6 @@ def on_stage_opened(call: Callable[[], None]) -> Any:
     )
 
 
-def on_frame(call: Callable[[], None]) -> Any:
-    """Subscribe to the frames of the application, for the lifetime of the returned subscription."""
-    import omni.kit.app
-
-    stream = omni.kit.app.get_app().get_update_event_stream()
-    return stream.create_subscription_to_pop(lambda _: call())
-
-
 def is_ready() -> bool:
     """Return whether the application reports that it has started."""
     import omni.kit.app

@@ -76,7 +76,10 @@ class KitSession(Session):
         super().__init__()
         self.loading = False
         """The session is replacing the stage."""
-        self._subscriptions: list[Any] = [kit.on_frame(self.frame), kit.on_stage_opened(self._on_stage)]
+        self._subscriptions: list[Any] = [
+            isaac_sim().on_frame(self.frame),
+            kit.on_stage_opened(self._on_stage),
+        ]
 
     def _make_worker(self) -> Worker:
         return FrameWorker(

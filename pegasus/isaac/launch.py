@@ -38,10 +38,14 @@ class KitOptions:
     """Width and height of the viewport [pixel]."""
     active_gpu: int | None = None
     """Number of the rendering GPU."""
+    active_cuda_gpus: tuple[int, ...] | None = None
+    """Numbers of the rendering GPUs as CUDA counts them, so by CUDA_VISIBLE_DEVICES (Isaac Sim 6.1)."""
     physics_gpu: int | None = None
     """Number of the physics GPU."""
     multi_gpu: bool | None = None
     """Render on several GPUs."""
+    limit_cpu_threads: int | None = None
+    """Most threads of Kit and of OpenUSD; by default 16, before Isaac Sim 6.1 32."""
     arguments: Sequence[str] = ()
     """Further arguments of Kit, such as `--/rtx/post/dlss/execMode=0` or `--enable NAME`."""
 
@@ -62,6 +66,22 @@ class KitOptions:
                 "must be two numbers of pixels from 1 to 16384", field="resolution", value=self.resolution
             )
 
+        if self.active_cuda_gpus is not None:
+            if self.active_gpu is not None:
+                raise ConfigError(
+                    "chooses the rendering GPUs, as active_gpu does",
+                    field="active_cuda_gpus",
+                    remedy="give only one",
+                )
+            if not self.active_cuda_gpus or min(self.active_cuda_gpus) < 0:
+                raise ConfigError(
+                    "must be one or more numbers from 0",
+                    field="active_cuda_gpus",
+                    value=self.active_cuda_gpus,
+                )
+        if self.limit_cpu_threads is not None and self.limit_cpu_threads < 1:
+            raise ConfigError("must be at least 1", field="limit_cpu_threads", value=self.limit_cpu_threads)
+
     @property
     def chosen_app(self) -> str | None:
         """Name or path of the chosen app; None for the default one."""
@@ -75,7 +95,9 @@ class KitOptions:
             config["extra_args"].append("--/app/window/drawMouse=true")
         if self.resolution is not None:
             config["width"], config["height"] = self.resolution
-        for name in ("renderer", "active_gpu", "physics_gpu", "multi_gpu"):
+        if self.active_cuda_gpus is not None:
+            config["active_cuda_gpus"] = list(self.active_cuda_gpus)
+        for name in ("renderer", "active_gpu", "physics_gpu", "multi_gpu", "limit_cpu_threads"):
             if getattr(self, name) is not None:
                 config[name] = getattr(self, name)
         return config
@@ -90,8 +112,13 @@ class KitOptions:
             settings |= {"app/renderer/resolution/width": width, "app/renderer/resolution/height": height}
         settings |= {
             "renderer/activeGpu": self.active_gpu,
+            # With a comma at the end one number remains a list, as SimulationApp writes it.
+            "renderer/multiGpu/activeCudaGpus": self.active_cuda_gpus
+            and f"{_listed(self.active_cuda_gpus)},",
             "physics/cudaDevice": self.physics_gpu,
             "renderer/multiGpu/enabled": None if self.multi_gpu is None else str(self.multi_gpu).lower(),
+            "plugins/carb.tasking.plugin/threadCount": self.limit_cpu_threads,
+            "plugins/omni.tbb.globalcontrol/maxThreadCount": self.limit_cpu_threads,
         }
         given = [f"--/{path}={value}" for path, value in settings.items() if value is not None]
         return [*(["--no-window"] if self.livestream else []), *given, *self.arguments]
@@ -108,6 +135,8 @@ class KitOptions:
             option = f"--{field.name.replace('_', '-')}"
             if field.name == "resolution" and value is not None:
                 line += [option, f"{value[0]}x{value[1]}"]
+            elif field.name == "active_cuda_gpus" and value is not None:
+                line += [option, _listed(value)]
             elif field.name == "multi_gpu" and value is not None:
                 line.append(option if value else "--no-multi-gpu")
             elif isinstance(value, str | int) and not isinstance(value, bool):
@@ -126,10 +155,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--renderer", choices=_RENDERERS, help="Render mode of RTX.")
     group.add_argument("--resolution", type=_resolution, metavar="WxH", help="Size of the viewport [pixel].")
     group.add_argument("--active-gpu", type=int, metavar="N", help="GPU that renders.")
+    group.add_argument(
+        "--active-cuda-gpus",
+        type=_numbers,
+        metavar="N,N",
+        help="GPUs that render, as CUDA counts them (6.1).",
+    )
     group.add_argument("--physics-gpu", type=int, metavar="N", help="GPU that computes physics.")
     group.add_argument(
         "--multi-gpu", action=argparse.BooleanOptionalAction, help="Render on several GPUs, or on one."
     )
+    group.add_argument("--limit-cpu-threads", type=int, metavar="N", help="Most threads of Kit.")
 
 
 def take_options(line: Sequence[str]) -> tuple[KitOptions, list[str]]:
@@ -191,6 +227,16 @@ def _resolution(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
+def _numbers(text: str) -> tuple[int, ...]:
+    if not all(part.isdigit() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 0,1")
+    return tuple(int(part) for part in text.split(","))
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
 FRAME_RATE = 30.0
 """Rendered frames per simulated second in scripts with a window [Hz]."""
 
@@ -213,10 +259,12 @@ def start(*, headless: bool = True, **options: Any) -> Any:
     Args:
         headless: Start without a window.
         options: Fields of `KitOptions`: app, newton, livestream, renderer, resolution, active_gpu,
-            physics_gpu, multi_gpu, and arguments, which are passed to Kit.
+            active_cuda_gpus, physics_gpu, multi_gpu, limit_cpu_threads, and arguments, which are passed to
+            Kit.
 
     Raises:
-        ConfigError: If this is not Isaac Sim's Python, OpenUSD was imported, or an option is wrong.
+        ConfigError: If this is not Isaac Sim's Python, OpenUSD was imported, or an option is wrong or not
+            known to this version.
     """
     kit = KitOptions(**options)
     if inside_isaac_sim():
@@ -242,6 +290,13 @@ def start(*, headless: bool = True, **options: Any) -> Any:
     apps = Path(os.environ.get("EXP_PATH") or package / "apps")
     app = "" if kit.chosen_app is None else str(find_app(kit.chosen_app, apps))
     config = kit.launch_config(headless=headless)
+    if "active_cuda_gpus" in config and "active_cuda_gpus" not in SimulationApp.DEFAULT_LAUNCHER_CONFIG:
+        raise ConfigError(
+            "this Isaac Sim, before 6.1, does not count GPUs as CUDA does",
+            field="active_cuda_gpus",
+            value=kit.active_cuda_gpus,
+            remedy="use active_gpu",
+        )
     if kit.livestream or not headless:
         config["extra_args"].append(f"--{FRAME_RATE_SETTING}={FRAME_RATE}")
     interrupt = signal.getsignal(signal.SIGINT)

@@ -13,8 +13,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.system import resource, user_cache
 from pegasus.isaac.installation import Installation
 
-EXTENSION_NAME = "pegasus.core.multirotor"
-"""Name of the extension: Kit takes that of its folder, so a folder of links has this name."""
+EXTENSION_NAME = "pegasus"
+"""Name of the extension: Kit takes that of its folder, which is that of a clone and of a folder of links."""
 
 _CHECK = "pegasus_multirotor.py"
 _LINKED = ("config", "data", "docs", "CHANGELOG.md", "README.md")

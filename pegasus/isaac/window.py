@@ -8,6 +8,7 @@ import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperWindow
 
 from pegasus.isaac import fields, kit
+from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.viewport import Screenshots, ViewportCamera, ViewportClick, ViewportMarks
 from pegasus.isaac.window_faults import FaultSection
 from pegasus.isaac.window_replicator import ReplicatorPart, ReplicatorSection
@@ -65,7 +66,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         # As the active tab: an inactive one is hidden behind Property.
         self.deferred_dock_in("Property", ui.DockPolicy.CURRENT_WINDOW_IS_ACTIVE)
         self._unsubscribe = panel.subscribe(self._changed.add)
-        self._subscription = kit.on_frame(self._on_frame)
+        self._subscription = isaac_sim().on_frame(self._on_frame)
 
     def set_visibility_changed_listener(self, listener: Callable[[bool], None] | None) -> None:
         """Report the visibility to the menu, and save it for the next start.

@@ -20,7 +20,7 @@ class Checker:
         folder: Folder of the package.
         package: Name of the package.
         contract: Contract of the version.
-        only: Version of each class that is used with one version only; all other code must fit every version.
+        only: First digit of the version of each class that is for it only; all other code must fit all.
     """
 
     def __init__(

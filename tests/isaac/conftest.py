@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.isaac import fakes
+from tests.isaac.contract import NEWEST
 from tests.isaac.user import User
 
 
@@ -14,7 +15,7 @@ def isaac() -> Iterator[Callable[..., fakes.Kit]]:
     """Return a function that starts the fakes of a version; a logged error fails the test."""
     started: list[fakes.Kit] = []
 
-    def start(version: str = "6.0.1", **options: Any) -> fakes.Kit:
+    def start(version: str = NEWEST, **options: Any) -> fakes.Kit:
         started.append(fakes.install(version, **options))
         return started[-1]
 
@@ -32,7 +33,7 @@ def window(isaac: Callable[..., fakes.Kit]) -> Iterator[Callable[..., User]]:
     """Return a function that starts the fakes with the extension enabled and returns its user."""
     users: list[User] = []
 
-    def start(version: str = "6.0.1", **options: Any) -> User:
+    def start(version: str = NEWEST, **options: Any) -> User:
         users.append(User(isaac(version, **options)))
         return users[-1]
 

@@ -3,12 +3,18 @@
 import ast
 import inspect
 import json
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-VERSIONS = ("5.1.0", "6.0.1")
+ALL_VERSIONS = ("5.1.0", "6.0.1", "6.1.0", "6.2.0")
+_HERE = os.environ.get("PEGASUS_ISAAC_SIM")
+VERSIONS = (_HERE,) if _HERE else (ALL_VERSIONS[0], ALL_VERSIONS[-1])
+"""Versions that are flown on stand-ins: that of this environment, else the oldest and the newest one."""
+NEWEST = _HERE if _HERE and _HERE.startswith("6.") else ALL_VERSIONS[-1]
 ROOTS = ("omni", "isaacsim", "carb", "usdrt", "isaaclab", "isaaclab_newton", "isaaclab_physx")
 ADDED = ("contract_extra.json", "lab_contract.json")
 """Additions to isaac_api.json; the second file is for Isaac Lab."""
@@ -86,8 +92,10 @@ def load(version: str) -> Contract:
     """Return the contract of a version from all files; the cached object must not be changed."""
     contract = Contract(version)
     api = json.loads((FOLDER / "isaac_api.json").read_text(encoding="utf-8"))
-    for key, members in api[version].items():
-        _add(contract, key, members)
+    # 6.0.1 is written out like 5.1.0; each later version states its changes only.
+    for each in _up_to(version)[1:] or (version,):
+        for key, members in api[each].items():
+            _add(contract, key, members)
     for file in ADDED:
         _add_file(contract, json.loads((FOLDER / file).read_text(encoding="utf-8")))
     return contract
@@ -98,11 +106,23 @@ def _add_file(contract: Contract, extra: dict) -> None:
     for key, entry in extra.items():
         if key in ("about", "shorthand"):
             continue
-        if version in entry.get("versions", VERSIONS):
-            members = {n: m if isinstance(m, str) else m[version] for n, m in entry["members"].items()}
-            told = {name: _written_out(text, shorthand) for name, text in members.items()}
+        if version.startswith(tuple(entry.get("versions", ("5", "6")))):
+            told = {name: _written_out(text, shorthand) for name, text in _members_of(entry, version)}
             _add(contract, key, told)
             contract.bases.setdefault(key, []).extend(entry.get("bases", []))
+
+
+def _up_to(version: str) -> tuple[str, ...]:
+    return ALL_VERSIONS[: ALL_VERSIONS.index(version) + 1]
+
+
+def _members_of(entry: dict, version: str) -> Iterator[tuple[str, str]]:
+    for name, text in entry["members"].items():
+        # Where a member has texts by their first version, the latest of them counts.
+        told = text if isinstance(text, dict) else {ALL_VERSIONS[0]: text}
+        known = [told[each] for each in _up_to(version) if each in told]
+        if known and known[-1] is not None:
+            yield name, known[-1]
 
 
 def _written_out(text: str, shorthand: dict[str, str]) -> str:

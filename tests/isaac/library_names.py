@@ -1,8 +1,8 @@
 """Check of the OpenUSD and Warp names that a package uses against versions of these libraries.
 
 `python -m tests.isaac.library_names` records the names and signatures of the installed versions. Run it with
-the Python of both environments that `.ci/environment` makes for Isaac Sim, such as
-.ci/environments/isaac-6.0.1/bin/python.
+the Python of each environment that `.ci/environment` makes for Isaac Sim, such as
+.ci/environments/isaac-6.2.0/bin/python.
 """
 
 import ast
@@ -26,6 +26,8 @@ DISTRIBUTIONS = {"pxr": "usd-core", "warp": "warp-lang"}
 VERSIONS = {
     "5.1.0": {"pxr": "24.11", "warp": "1.8.1"},
     "6.0.1": {"pxr": "25.11", "warp": "1.13.0"},
+    "6.1.0": {"pxr": "25.11", "warp": "1.16.0"},
+    "6.2.0": {"pxr": "25.11", "warp": "1.17.0"},
 }
 
 Names = dict[str, str | None]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.isaac import trials, window_trials
+from tests.isaac.contract import NEWEST
 
 STEPS = """            _manager().register_callback(
                 lambda _dt, _context: before(), SimulationEvent.PHYSICS_PRE_STEP, order=0
@@ -23,7 +24,7 @@ class Mutation:
     after: str
     trial: Callable | None
     """Trial on the fakes; None for the contract test."""
-    version: str = "6.0.1"
+    version: str = NEWEST
 
 
 MUTATIONS = [
@@ -63,8 +64,8 @@ MUTATIONS = [
     Mutation(
         "a subscription that is not kept",
         "kit_session",
-        "self._subscriptions: list[Any] = [kit.on_frame(self.frame)",
-        "_ = [kit.on_frame(self.frame)",
+        "self._subscriptions: list[Any] = [\n            isaac_sim().on_frame(self.frame)",
+        "_ = [\n            isaac_sim().on_frame(self.frame)",
         trials.flies_by_the_window,
     ),
     Mutation(

@@ -4,7 +4,8 @@ import pytest
 
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Lidar, StereoCamera
-from tests.isaac.test_replicator import VERSIONS, simulation_of
+from tests.isaac.contract import VERSIONS
+from tests.isaac.test_replicator import simulation_of
 
 OUTPUTS = ("rgb", "depth", "point_cloud", "semantic", "instance", "normals")
 

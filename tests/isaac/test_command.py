@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -110,6 +111,15 @@ def test_the_window_gets_the_extension(installation, tmp_path, capsys):
     extension = folder / packages.EXTENSION_NAME
     for file in "config/extension.toml", "pegasus/isaac/extension.py", "pegasus_multirotor.py":
         assert (extension / file).is_file()
+
+
+def test_the_extension_has_one_name():
+    """Kit would enable two extensions, or none: it names each by its folder, which the pages name."""
+    named = set()
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        named |= set(re.findall(r"--enable (pegasus\S*)|git clone URL (\S+)|in your cache, `([\w.]+)`", text))
+    assert {name for found in named for name in found if name} == {packages.EXTENSION_NAME}
 
 
 # Only the standard library: neither site-packages nor the user's packages.

@@ -8,7 +8,7 @@ import pytest
 import warp as wp
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
-from tests.isaac.contract import VERSIONS, load
+from tests.isaac.contract import ALL_VERSIONS, load
 from tests.isaac.fakes import kit as current
 from tests.isaac.fakes import modules
 
@@ -34,7 +34,7 @@ def public(fake):
     return [name for name in dir(fake) if not name.startswith("_") and name not in common | {"name", "value"}]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_every_fake_is_called_as_the_contract_says(version):
     """A fake would accept a call that Isaac Sim rejects."""
     contract = load(version)
@@ -47,6 +47,8 @@ def test_every_fake_is_called_as_the_contract_says(version):
                 continue
             member = contract.modules[module].get(name)
             assert member is not None, f"{module}.{name}"
+            if member.signature is None:
+                continue
             made = inspect.signature(fake)
             assert alike(made, member.signature), f"{module}.{name}{made} is not {member.signature}"
     for key, fake in classes.items():
@@ -150,7 +152,7 @@ def test_quaternions_of_tensors_are_xyzw(isaac):
     np.testing.assert_allclose(playing(kit, path).pose, [[0, 0, 2, 0, 0, 0.8, 0.6]], atol=1e-7)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_two_steps_warm_up_before_any_callback(isaac, version):
     """The fakes would omit the two warm-up steps before the first callback."""
     kit = isaac(version)
@@ -165,7 +167,7 @@ def test_two_steps_warm_up_before_any_callback(isaac, version):
     kit.update()
     assert len(calls) == 1
     # 6.0 calls with a context beside the time step.
-    assert len(calls[0]) == (2 if version == "6.0.1" else 1)
+    assert len(calls[0]) == (1 if version == "5.1.0" else 2)
 
 
 def test_a_stage_that_opens_clears_the_callbacks(isaac):
@@ -535,7 +537,7 @@ def test_fakes_leave_nothing_behind():
 
     from tests.isaac import fakes
 
-    for version in VERSIONS:
+    for version in ALL_VERSIONS:
         fakes.install(version)
         import omni.timeline
 

@@ -23,6 +23,8 @@ def python_of_isaac_sim(tmp_path, monkeypatch):
     calls = []
 
     class SimulationApp:
+        DEFAULT_LAUNCHER_CONFIG = {"active_gpu": None, "active_cuda_gpus": None}
+
         def __init__(self, launch_config=None, experience=""):
             calls.append((launch_config, experience))
             # As NVIDIA's does: Ctrl-C ends the process with exit code 0.
@@ -98,6 +100,18 @@ def test_an_app_that_is_not_there(python_of_isaac_sim):
         launch.start(rendrer="PathTracing")
 
 
+def test_gpus_as_cuda_counts_them(python_of_isaac_sim, monkeypatch):
+    """SimulationApp before 6.1 would ignore the option, and render on another GPU."""
+    start_host(["example.py", "--engine", "isaac", "--headless", "--active-cuda-gpus", "2,0"])
+    (config, _) = python_of_isaac_sim[1]
+    assert config == {"headless": True, "active_cuda_gpus": [2, 0], "extra_args": []}
+    simulation_app = sys.modules["isaacsim"].SimulationApp
+    monkeypatch.delitem(simulation_app.DEFAULT_LAUNCHER_CONFIG, "active_cuda_gpus")
+    with pytest.raises(ConfigError, match=r"active_cuda_gpus = \(0,\): this Isaac Sim, before 6\.1"):
+        launch.start(active_cuda_gpus=(0,))
+    launch.start(active_gpu=0)
+
+
 @pytest.mark.usefixtures("python_of_isaac_sim")
 def test_ctrl_c_is_heard_by_the_flight():
     """Ctrl-C would end the process with exit code 0 before log and summary are written."""
@@ -148,13 +162,19 @@ ALL = KitOptions(
     active_gpu=0,
     physics_gpu=1,
     multi_gpu=False,
+    limit_cpu_threads=8,
     arguments=("--/app/window/title=Two words", "--enable", "isaacsim.ros2.bridge"),
 )
 
 
 @pytest.mark.parametrize(
     "options",
-    [ALL, KitOptions(), KitOptions(livestream=True, multi_gpu=True), KitOptions(app="/a folder/my.kit")],
+    [
+        ALL,
+        KitOptions(),
+        KitOptions(livestream=True, multi_gpu=True),
+        KitOptions(app="/a folder/my.kit", active_cuda_gpus=(2, 0)),
+    ],
 )
 def test_options_survive_the_command_line(options):
     """An option of the command would be lost on its way to Isaac Sim's Python."""
@@ -173,6 +193,7 @@ def test_a_script_gets_them_as_simulation_app_names_them():
         "active_gpu": 0,
         "physics_gpu": 1,
         "multi_gpu": False,
+        "limit_cpu_threads": 8,
         "extra_args": list(ALL.arguments),
     }
     # Only the user's options: SimulationApp's defaults depend on its version.
@@ -190,8 +211,12 @@ def test_the_window_gets_them_as_simulation_app_passes_them():
         "--/renderer/activeGpu=0",
         "--/physics/cudaDevice=1",
         "--/renderer/multiGpu/enabled=false",
+        "--/plugins/carb.tasking.plugin/threadCount=8",
+        "--/plugins/omni.tbb.globalcontrol/maxThreadCount=8",
         *ALL.arguments,
     ]
+    cuda = KitOptions(active_cuda_gpus=(1,))
+    assert cuda.kit_arguments() == ["--/renderer/multiGpu/activeCudaGpus=1,"]
     assert KitOptions().kit_arguments() == []
 
 
@@ -213,6 +238,9 @@ def test_a_stream_shows_the_window_that_is_not_there():
         (["--resolution", "1920"], "'1920' is not a resolution such as 1920x1080"),
         (["--resolution", "0x10"], "resolution = .*two numbers of pixels"),
         (["--active-gpu", "first"], "--active-gpu: invalid int value"),
+        (["--active-cuda-gpus", "0,-1"], "'0,-1' is not a list of numbers such as 0,1"),
+        (["--active-cuda-gpus", "0", "--active-gpu", "0"], "active_cuda_gpus: chooses the rendering GPUs"),
+        (["--limit-cpu-threads", "0"], "limit_cpu_threads = 0: must be at least 1"),
         (["--app"], "--app: expected one argument"),
     ],
 )

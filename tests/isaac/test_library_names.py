@@ -6,8 +6,8 @@ import pytest
 
 from tests.isaac.library_names import DISTRIBUTIONS, PACKAGE, VERSIONS, faults, installed, recorded, uses
 
-CASES = [(library, versions[library]) for versions in VERSIONS.values() for library in DISTRIBUTIONS]
-HOW = "; record names by `python -m tests.isaac.library_names` in both environments of .ci/environment"
+CASES = sorted({(library, versions[library]) for versions in VERSIONS.values() for library in DISTRIBUTIONS})
+HOW = "; record names by `python -m tests.isaac.library_names` in each environment of .ci/environment"
 
 
 @pytest.fixture(scope="module")

@@ -156,7 +156,7 @@ def test_the_window_does_without_the_packages_of_the_command():
     """The extension would import packages that only `pegasus run` installs."""
     line = (
         "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer', 'coacd')));"
-        "from tests.isaac import fakes; kit = fakes.install('6.0.1');"
+        "from tests.isaac import fakes; kit = fakes.install('6.2.0');"
         "from tests.isaac.user import User; user = User(kit); user.fly_square(); kit.timeline.play();"
         "user.update(20); print(user.simulation.step_count > 10, user.messages); user.extension.on_shutdown()"
     )

@@ -8,7 +8,7 @@ import pytest
 from pxr import Sdf, Usd, UsdGeom
 
 from pegasus.base.errors import ConfigError
-from tests.isaac.contract import VERSIONS
+from tests.isaac.contract import NEWEST, VERSIONS
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def assets(tmp_path):
 def street(window, assets):
     """Return a user of the extension with a flat world, and the session."""
 
-    def open_street(version="6.0.1"):
+    def open_street(version=NEWEST):
         user = window(version)
         user.kit.assets_root = str(assets)
         session = user.extension.session

@@ -10,8 +10,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera, StereoCamera
-
-VERSIONS = ("5.1.0", "6.0.1")
+from tests.isaac.contract import VERSIONS
 
 
 def simulation_of(*, count=1, frame_rate=50.0, **cameras):

@@ -69,3 +69,19 @@ def test_it_ends_with_the_extension(window):
         reached()
     user.extension.on_startup("pegasus-1.0.0")
     assert reached() is user.extension.session
+
+
+def test_a_second_extension_is_refused(window, caplog):
+    """Two sessions would both drive the timeline and the stage, where two folders of Pegasus are enabled."""
+    user = window()
+    from pegasus.isaac.extension import PegasusExtension
+
+    second = PegasusExtension()
+    second.on_startup("pegasus.clone-1.0.0")
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert "pegasus.clone-1.0.0 is not started, since pegasus-1.0.0 runs Pegasus in this process" in said
+    assert "\n" not in said
+    assert reached() is user.extension.session
+    second.on_shutdown()
+    assert reached() is user.extension.session

@@ -3,7 +3,7 @@
 import pytest
 
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
-from tests.isaac.contract import VERSIONS
+from tests.isaac.contract import NEWEST, VERSIONS
 from tests.isaac.user import User
 
 SCENARIO = """
@@ -37,7 +37,7 @@ def started(isaac, tmp_path):
         user.extension.on_shutdown()
 
 
-@pytest.mark.parametrize(("version", "ready_at"), [("5.1.0", 0), ("6.0.1", 60)])
+@pytest.mark.parametrize(("version", "ready_at"), [("5.1.0", 0), (NEWEST, 60)])
 def test_the_scenario_outlives_the_start(started, version, ready_at):
     """The empty stage of Isaac Sim's start would replace the scenario's world."""
     user = started(version, ready_at=ready_at)
@@ -68,7 +68,7 @@ def test_runs_are_recorded_where_it_was_started(isaac, tmp_path):
 
 def test_the_pegasus_simulator_beside_it_is_told(started, tmp_path, monkeypatch, caplog):
     """A conflict with the Pegasus Simulator extension would cause no explanation."""
-    user = started("6.0.1", ready_at=0)
+    user = started(NEWEST, ready_at=0)
     # As Kit does when it enables an extension after this one.
     (tmp_path / "pegasus" / "simulator").mkdir(parents=True)
     (tmp_path / "pegasus" / "simulator" / "__init__.py").touch()

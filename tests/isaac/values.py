@@ -74,7 +74,7 @@ class Expressions:
     def _get(self, node: ast.AST, owner: Value, name: str) -> Value | None:
         if owner.kind == "module":
             found = self._of_module(owner.name, name)
-            if found is None:
+            if found is None and name not in self._contract.modules.get(owner.name, {}):
                 self._fault(node, f"{owner.name} has no {name}")
             return found
         if owner.kind in ("class", "instance"):

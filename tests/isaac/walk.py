@@ -77,7 +77,7 @@ class Walk(CallSites):
         for base in bases:
             if base is not None and base.kind == "class":
                 self._checker._classes[node] = base.name
-        if only is not None and only != self._contract.version:
+        if only is not None and not self._contract.version.startswith(only):
             return
         walk = Walk(self._checker, self._module, node)
         walk.body(node.body, {}, self._scopes)

@@ -305,7 +305,7 @@ class Kit:
     """A running headless Kit of one version of Isaac Sim.
 
     Args:
-        version: Version of Isaac Sim, `6.0.1` or `5.1.0`.
+        version: Version of Isaac Sim, one of `contract.ALL_VERSIONS`.
         engine: Physics engine, `physx` or `newton`.
         exact: Use tensors of double precision, unlike Isaac Sim, to compare flights to the last digit.
     """
@@ -356,12 +356,12 @@ class Kit:
         for act in self.at_frame:
             act()
         self.updates._emit(0, {"dt": self.frame_dt})
+        self.dispatcher.dispatch_event("update", {"dt": self.frame_dt})
         waiting, self.at_next_frame = self.at_next_frame, []
         for act in waiting:
             act()
         for frame in list(self.built_frames):
             frame._draw()
-        self.dispatcher.dispatch_event("omni.kit.app:update", {"dt": self.frame_dt})
         self._run_tasks()
 
     def _run_tasks(self):

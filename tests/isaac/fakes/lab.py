@@ -69,7 +69,7 @@ class ProxyArray:
 
 def _bound(kind, arguments):
     """Check the fields of a configuration against the contract."""
-    classes = load("6.0.1").classes
+    classes = load("6.2.0").classes
     key = next(key for key in classes if key.startswith("isaaclab") and key.endswith(f":{kind.__name__}"))
     classes[key]["__init__"].signature.bind(**arguments)
 

@@ -80,7 +80,7 @@ _WIDGETS = (
 
 def members(version):
     """Return {module name: {name: object}} of a version."""
-    new = version == "6.0.1"
+    new, from_6_1 = version != "5.1.0", version >= "6.1.0"
     suffix = "60" if new else "51"
     stage = [name for name in _STAGE if name != "add_reference_to_stage"]
     table = {
@@ -121,12 +121,16 @@ def members(version):
             stage_tools, *stage, add_reference_to_stage=f"add_reference_to_stage_{suffix}"
         ),
         "isaacsim.core.experimental.utils.prim": _picked(stage_tools, "get_prim_at_path", "get_prim_path"),
-        "isaacsim.storage.native": _picked(stage_tools, "get_assets_root_path"),
+        "isaacsim.storage.native": _picked(
+            stage_tools,
+            get_assets_root_path="get_assets_root_path" if from_6_1 else "get_assets_root_path_60",
+        ),
         "pxr.PhysicsSchemaTools": _picked(omniverse, "intToSdfPath"),
     }
     if new:
         table["isaacsim.core.simulation_manager"] |= _picked(simulation_manager, "SimulationEvent")
         table["isaacsim.core.simulation_manager"] |= _picked(physics_scene, "PhysicsScene", "PhysxScene")
+        table["omni.kit.app"] |= _picked(omniverse, "GLOBAL_EVENT_UPDATE")
         table["omni.physics.core"] = _picked(omniverse, "get_physics_simulation_interface")
         table["isaacsim.core.rendering_manager"] = _picked(
             rendering, "RenderingManager", "RenderingEvent"
@@ -150,10 +154,10 @@ def members(version):
         table["isaacsim.sensors.experimental.rtx"] = _picked(
             rtx_sensors,
             "Lidar",
-            "LidarSensor",
             "parse_generic_model_output_data",
             "parse_object_ids",
             "parse_stable_id_map_data",
+            LidarSensor="LidarSensor" if from_6_1 else "LidarSensor60",
         )
         table["isaacsim.core.experimental.utils.semantics"] = _picked(stage_tools, "add_labels", "get_labels")
     else:
@@ -164,14 +168,14 @@ def members(version):
 def objects(version):
     """Return {module:Class: fake} of the classes that calls return and no module exports."""
     later = {"omni.physics.core:IPhysicsSimulation": omniverse.PhysicsSimulation}
-    return (later if version == "6.0.1" else {}) | {
+    return (later if version != "5.1.0" else {}) | {
         "carb.eventdispatcher:IEventDispatcher": events.Dispatcher,
         "carb.events:IEventStream": events.EventStream,
         "carb.input:IInput": viewport.IInput,
         "carb.settings:ISettings": application.Settings,
         "omni.appwindow:IAppWindow": viewport.IAppWindow,
         "omni.ext:ExtensionManager": omniverse.ExtensionManager,
-        "omni.kit.app:IApp": omniverse.App,
+        "omni.kit.app:IApp": omniverse.App51 if version == "5.1.0" else omniverse.App,
         "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
         "isaacsim.util.debug_draw._debug_draw:DebugDraw": viewport.DebugDraw,
         "omni.anim.graph.core:Character": people.Character,
@@ -201,7 +205,7 @@ def install(version, **options):
     """Install the fakes of a version in `sys.modules` and return the running Kit.
 
     Args:
-        version: `6.0.1` or `5.1.0`.
+        version: One of `contract.ALL_VERSIONS`.
         **options: Keyword arguments of `Kit`.
     """
     assert not application._running, "a Kit runs already"

@@ -42,14 +42,18 @@ class App:
     def get_app_version(self):
         return kit().version
 
-    def get_update_event_stream(self, runloop_name=""):
-        return kit().updates
-
     def get_extension_manager(self):
         return ExtensionManager()
 
     def post_quit(self, return_code=0):
         kit().quit_code = return_code
+
+
+class App51(App):
+    """Stand-in of `omni.kit.app.IApp` with what 6.0 deprecates."""
+
+    def get_update_event_stream(self, runloop_name=""):
+        return kit().updates
 
 
 class ExtensionManager:
@@ -68,8 +72,11 @@ class ExtensionManager:
         return kit().extension_path
 
 
+GLOBAL_EVENT_UPDATE = "update"
+
+
 def get_app():
-    return App()
+    return App51() if kit().version == "5.1.0" else App()
 
 
 class IExt:

@@ -1,4 +1,4 @@
-"""Fakes of the physics scenes of `isaacsim.core.simulation_manager` 6.0.1."""
+"""Fakes of the physics scenes of `isaacsim.core.simulation_manager` of 6.0 to 6.2."""
 
 from pxr import Gf, Sdf, UsdGeom, UsdPhysics
 

@@ -56,7 +56,7 @@ class HydraTexture:
         prim = self._stage.GetPrimAtPath(self._camera) if self._stage else None
         attribute = prim.GetAttribute("omni:sensor:tickRate") if prim else None
         has_rate = attribute and "OmniSensorAPI" in prim.GetPrimTypeInfo().GetAppliedAPISchemas()
-        rate = attribute.Get() if has_rate and kit().version == "6.0.1" else 0.0
+        rate = attribute.Get() if has_rate and kit().version != "5.1.0" else 0.0
         now = kit().physics.time
         if now < self._drawn:
             self._drawn = -np.inf

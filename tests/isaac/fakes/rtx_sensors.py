@@ -88,9 +88,10 @@ class Lidar(XformPrim):
 
 
 class LidarSensor:
-    def __init__(self, path, *, annotators=None, writers=None, render_vars=None):
+    def __init__(self, path, *, annotators=None, annotator_init_params=None, writers=None, render_vars=None):
         assert isinstance(path, Lidar)
         assert not annotators
+        assert annotator_init_params is None
         assert writers is None
         assert render_vars is None
         self._lidar, self._product = path, HydraTexture(path.paths[0], (300, 300))
@@ -131,6 +132,11 @@ class LidarSensor:
             model, prims = _scan(prim, int((now - period) * 1e9), self._lidar._level)
         known = {"GenericModelOutput": model, "StableIdMap": prims}
         return {name: {"data": known[name]} for name in names}
+
+
+class LidarSensor60(LidarSensor):
+    def __init__(self, path, *, annotators=None, writers=None, render_vars=None):
+        super().__init__(path, annotators=annotators, writers=writers, render_vars=render_vars)
 
 
 def _scan(prim, stamp, level):

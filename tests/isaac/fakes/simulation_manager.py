@@ -151,7 +151,7 @@ class _Manager:
 
 
 class SimulationManager60(_Manager):
-    """Stand-in of `SimulationManager` of 6.0.1."""
+    """Stand-in of `SimulationManager` of 6.0 to 6.2."""
 
     @classmethod
     def register_callback(cls, callback, event, *, order=0, **kwargs):

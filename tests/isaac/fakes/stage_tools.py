@@ -202,7 +202,11 @@ def get_labels(prim, *, include_descendants=False):
     return found
 
 
-def get_assets_root_path(*, skip_check=False):
+def get_assets_root_path(*, skip_check=False, accept_unsupported=True):
     if kit().assets_root is None:
         raise RuntimeError("Could not find assets root folder")
     return kit().assets_root
+
+
+def get_assets_root_path_60(*, skip_check=False):
+    return get_assets_root_path()
