@@ -42,6 +42,9 @@ class App:
     def get_app_version(self):
         return kit().version
 
+    def get_kit_version(self):
+        return "107.3.3" if kit().version == "5.1.0" else "110.1.1"
+
     def get_update_event_stream(self, runloop_name=""):
         return kit().updates
 
@@ -84,6 +87,9 @@ class IExt:
 
 class AsyncTestCase:
     """Stand-in of `omni.kit.test.AsyncTestCase`, with asynchronous set-up and tear-down."""
+
+    def __init__(self, methodName="runTest"):
+        getattr(self, methodName)
 
 
 class Float3:
