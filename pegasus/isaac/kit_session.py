@@ -12,8 +12,10 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.isaac import kit
+from pegasus.isaac.bodies import vehicle_path
 from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.engine import IsaacEngine
+from pegasus.isaac.session_layer import SessionValues
 from pegasus.isaac.timeline_link import TimelineLink
 from pegasus.isaac.vehicle_prims import (
     prepare_propellers,
@@ -73,6 +75,7 @@ class KitSession(Session):
 
     def __init__(self) -> None:
         self._link: TimelineLink | None = None
+        self._values: SessionValues | None = None
         super().__init__()
         self.loading = False
         """The session is replacing the stage."""
@@ -150,7 +153,7 @@ class KitSession(Session):
     def add(self, vehicle: Multirotor) -> None:
         """Add a vehicle, also while others fly, and save its description on its prim."""
         super().add(vehicle)
-        _prepare_prims(vehicle)
+        self._prepare_prims(vehicle)
         if any(isinstance(sensor, Lidar) for sensor in vehicle.sensors.values()):
             # Read materials in the background: the first scan needs them.
             self._required().scene.begin()
@@ -275,11 +278,14 @@ class KitSession(Session):
         if self._link is not None:
             self._link.close(stage_is_open=old is not None and _has_stage(old))
             self._link = None
+        if self._values is not None:
+            self._values.close()
+            self._values = None
         super()._install(new)
         if new is not None:
             new.visuals.prepare()
             for vehicle in new.vehicles:
-                _prepare_prims(vehicle)
+                self._prepare_prims(vehicle)
             self._link = TimelineLink(
                 new, play=lambda: self._play(new), failed=lambda error: self._fail(new, error)
             )
@@ -289,13 +295,15 @@ class KitSession(Session):
         if not self.loading and self._simulation is not None and not self.closed:
             self._worker.call(lambda: self._install(None))
 
-
-def _prepare_prims(vehicle: Multirotor) -> None:
-    """Save the description of a vehicle on its prim, and prepare its propellers."""
-    stage = kit.stage()
-    if stage is not None:
-        save_vehicle(stage, vehicle)
-        prepare_propellers(stage, vehicle)
+    def _prepare_prims(self, vehicle: Multirotor) -> None:
+        """Save the description of a vehicle on its prim, and prepare its propellers."""
+        stage = kit.stage()
+        if stage is not None:
+            if self._values is None:
+                self._values = SessionValues(stage)
+            self._values.own(vehicle_path(vehicle.name))
+            save_vehicle(stage, vehicle)
+            prepare_propellers(stage, vehicle)
 
 
 def _has_stage(simulation: Simulation) -> bool:
