@@ -185,7 +185,7 @@ def _values(vehicle: Multirotor, copy: int) -> dict[str, object]:
     return values
 
 
-_MOST_VEHICLES = 20
+MOST_VEHICLES = 20
 """Vehicles whose propellers turn: each costs several attributes per frame."""
 _OPERATION = "spin"
 
@@ -193,9 +193,9 @@ _OPERATION = "spin"
 def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: float) -> None:
     """Set the propeller angles of vehicles at a time [s], unsaved, as if their speeds were constant since 0.
 
-    Propellers of a user's USD model do not turn, since they may have no pivot.
+    Propellers of a user's USD model may have no pivot; those with a joint turn by `VehicleJoints`.
     """
-    left = _MOST_VEHICLES
+    left = MOST_VEHICLES
     with unsaved(stage), Sdf.ChangeBlock():
         for vehicle in vehicles:
             if vehicle.spec.usd is not None:
@@ -220,7 +220,7 @@ def prepare_propellers(stage: Usd.Stage, vehicle: Multirotor) -> None:
         return
     name = f"xformOp:rotateZ:{_OPERATION}"
     with unsaved(stage):
-        for copy in range(min(vehicle.count, _MOST_VEHICLES)):
+        for copy in range(min(vehicle.count, MOST_VEHICLES)):
             for rotor in range(len(vehicle.spec.rotor_list())):
                 prim = stage.GetPrimAtPath(f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}")
                 if prim and not prim.HasAttribute(name):
