@@ -13,6 +13,7 @@ from pegasus.base.frames import quaternion_from_matrix
 from pegasus.core.engine import RigidBody
 from pegasus.core.multirotor import Multirotor
 from pegasus.isaac import kit
+from pegasus.isaac.session_layer import unsaved
 from pegasus.scene.authoring import collide, label, physics_material
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
 
@@ -81,12 +82,19 @@ def add_bodies(stage: Usd.Stage, bodies: Sequence[RigidBody], *, scene: str) -> 
 def remove_bodies(stage: Usd.Stage, paths: Sequence[str]) -> None:
     """Remove bodies by their prim paths, if they exist, and vehicles without any body left."""
     for path in paths:
-        if stage.GetPrimAtPath(path):
-            stage.RemovePrim(path)
+        _remove(stage, path)
     for parent in {str(Sdf.Path(path).GetParentPath()) for path in paths}:
         vehicle = stage.GetPrimAtPath(parent)
         if vehicle and not any(child.HasAPI(UsdPhysics.RigidBodyAPI) for child in vehicle.GetChildren()):
-            stage.RemovePrim(parent)
+            _remove(stage, parent)
+
+
+def _remove(stage: Usd.Stage, path: str) -> None:
+    """Remove a prim, if it exists, with its values in the session layer, which would keep it."""
+    with unsaved(stage):
+        stage.RemovePrim(path)
+    if stage.GetPrimAtPath(path):
+        stage.RemovePrim(path)
 
 
 def set_pose(prim: Usd.Prim, position: ArrayLike, orientation: ArrayLike) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pegasus_multirotor
 from pegasus.base.errors import ConfigError
-from pegasus.isaac import process
+from pegasus.isaac import process, selftest
 from pegasus.isaac.installation import find
 from pegasus.isaac.launch import (
     OUT_SETTING,
@@ -27,6 +27,7 @@ from pegasus.isaac.packages import EXTENSION_NAME, extension_folder, prepare, py
 
 _EXIT_INPUT = 2
 _SCENARIO = "first_flight"
+_REPORT = "isaac_selftest.json"
 _ABOUT = "Fly a scenario in Isaac Sim; further options are those of pegasus run."
 
 
@@ -62,7 +63,10 @@ def run(line: Sequence[str]) -> int:
     if known.prepare:
         print(prepare(installation, environment=environment))
         return 0
-    if known.gui:
+    if known.selftest:
+        command = [*installation.python, "-m", "pegasus.isaac.selftest_in_kit"]
+        command += [*(["--headless"] if known.headless else []), *options.command_line()]
+    elif known.gui:
         window = installation.window(options.chosen_app)
         command = window_command(window, options, flight[0] if flight else _SCENARIO, play=known.play)
     else:
@@ -83,6 +87,8 @@ def run(line: Sequence[str]) -> int:
     if not known.gui:
         # For the window, Kit installs them.
         require_packages(installation)
+    if known.selftest:
+        return selftest.run(command, environment, Path(known.report))
     return process.run(command, environment)
 
 
@@ -123,6 +129,10 @@ def _parser() -> Parser:
         help="Folder of Isaac Sim, or a Python, environment or package with it.",
     )
     parser.add_argument("--prepare", action="store_true", help="Install what Isaac Sim's Python lacks.")
+    parser.add_argument("--selftest", action="store_true", help="Test Pegasus in Isaac Sim in five minutes.")
+    parser.add_argument(
+        "--report", metavar="FILE", default=_REPORT, help=f"File of the report of --selftest: {_REPORT}."
+    )
     parser.add_argument("--dry-run", action="store_true", help="Only print the command.")
     add_options(parser)
     return parser
@@ -132,6 +142,12 @@ def _validate(known: argparse.Namespace, flight: Sequence[str]) -> None:
     """Reject options that would have no effect."""
     if known.gui and known.headless:
         raise ConfigError("means no window", field="--headless", remedy="omit it or --gui")
+    if known.selftest and (known.gui or flight):
+        raise ConfigError(
+            "is for flights", field="--gui" if known.gui else flight[0], remedy="omit it or --selftest"
+        )
+    if known.report != _REPORT and not known.selftest:
+        raise ConfigError("is for the self-test", field="--report", remedy="add --selftest, or omit it")
     further = flight[1:] if flight and not flight[0].startswith("-") else flight
     if known.gui and further:
         raise ConfigError(

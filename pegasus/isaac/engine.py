@@ -60,12 +60,8 @@ class IsaacEngine:
         require(whole, "rate", rate, "must be a whole number of steps per second in Isaac Sim", "such as 250")
         known = device == "cpu" or device.split(":")[0] == "cuda"
         require(known, "device", device, "must be cpu, cuda or cuda:<number>")
-        require(
-            frame_rate is None or frame_rate > 0,
-            "frame_rate",
-            frame_rate,
-            "must be above 0 frames per second",
-        )
+        above = frame_rate is None or frame_rate > 0
+        require(above, "frame_rate", frame_rate, "must be above 0 frames per second")
         require(physics in (None, "physx", "newton"), "physics", physics, "must be physx or newton")
         self.rate, self.device = round(rate), device
         self.in_window = False
@@ -192,21 +188,28 @@ class IsaacEngine:
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
         """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,).
 
+        A running PhysX takes new bodies on the CPU only. On a GPU, a script's next step starts physics anew,
+        with the states of all vehicles; other moving prims of the world return to their start.
+
         Raises:
-            ConfigError: If a name or the path of a prim is taken, or physics runs on the GPU.
+            ConfigError: If a name or the path of a prim is taken, or Kit steps physics on the GPU.
         """
         stage = self._required_stage()
-        if self._started and self.device != "cpu":
-            raise ConfigError(
-                "vehicles cannot be added while physics runs on the GPU",
-                field="device",
-                value=self.device,
-                remedy="stop first, or use device cpu",
-            )
+        restarts = self._started and self.device != "cpu"
+        require(
+            not (restarts and self.in_window),
+            "device",
+            self.device,
+            "vehicles cannot be added while the timeline runs physics on the GPU",
+            "stop first, or use device cpu",
+        )
         names = [body.name for body in self._bodies] + [body.name for body in bodies]
         for name, count in Counter(names).items():
             require(count == 1, "body name", name, "is taken", "choose another one")
         self._refresh()
+        if restarts:
+            _log.warning("physics on %s starts anew, since vehicles are added in flight", self.device)
+            kit.stop()
         ids = self._bodies.add(bodies, prims.add_bodies(stage, bodies, scene=self._scene))
         if self._started:
             self._make_view()
@@ -269,13 +272,8 @@ class IsaacEngine:
             raise ConfigError(
                 "the timeline steps this simulation", field="step", remedy="press Play in Isaac Sim"
             )
-        if not math.isclose(dt * self.rate, 1.0, rel_tol=1e-9):
-            raise ConfigError(
-                f"the engine steps at {self.rate} Hz",
-                field="rate",
-                value=1.0 / dt,
-                remedy="give the engine the rate of the simulation",
-            )
+        wrong, remedy = f"the engine steps at {self.rate} Hz", "give the engine the rate of the simulation"
+        require(math.isclose(dt * self.rate, 1.0, rel_tol=1e-9), "rate", 1.0 / dt, wrong, remedy)
         if not self._started:
             self._start()
         isaac = self._isaac

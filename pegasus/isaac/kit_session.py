@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
 from pegasus.config.scenario import WorldSpec
@@ -12,10 +14,14 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.isaac import kit
+from pegasus.isaac.bodies import vehicle_path
 from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.engine import IsaacEngine
+from pegasus.isaac.joints import VehicleJoints, warn_of_differences
+from pegasus.isaac.session_layer import SessionValues
 from pegasus.isaac.timeline_link import TimelineLink
 from pegasus.isaac.vehicle_prims import (
+    MOST_VEHICLES,
     prepare_propellers,
     save_vehicle,
     saved_vehicles,
@@ -73,6 +79,8 @@ class KitSession(Session):
 
     def __init__(self) -> None:
         self._link: TimelineLink | None = None
+        self._values: SessionValues | None = None
+        self._joints: dict[str, list[VehicleJoints]] = {}
         super().__init__()
         self.loading = False
         """The session is replacing the stage."""
@@ -102,6 +110,18 @@ class KitSession(Session):
             ConfigError: If no world is loaded.
         """
         return self._required().vehicles
+
+    def joints(self, name: str, copy: int = 0) -> VehicleJoints:
+        """Return the joints of a vehicle's own USD model, such as those of a gimbal.
+
+        Args:
+            name: Name of the vehicle.
+            copy: Number of the copy.
+
+        Raises:
+            ConfigError: If no world is loaded, or there is no such vehicle.
+        """
+        return VehicleJoints(self.vehicles[name], copy)
 
     def load_world(self, world: str | Path, *, rate: float = 250.0, seed: int = 0) -> Simulation:
         """Load a world in place of the present one and its vehicles; return its simulation.
@@ -153,7 +173,7 @@ class KitSession(Session):
     def add(self, vehicle: Multirotor) -> None:
         """Add a vehicle, also while others fly, and save its description on its prim."""
         super().add(vehicle)
-        _prepare_prims(vehicle)
+        self._prepare_prims(vehicle)
         if any(isinstance(sensor, Lidar) for sensor in vehicle.sensors.values()):
             # Read materials in the background: the first scan needs them.
             self._required().scene.begin()
@@ -254,6 +274,7 @@ class KitSession(Session):
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
             turn_propellers(kit.stage(), simulation.vehicles, simulation.time)
+            self._turn_rotor_joints(simulation)
             write_states(kit.stage(), simulation.vehicles)
         self._take_snapshot()
         return 0.0
@@ -278,11 +299,15 @@ class KitSession(Session):
         if self._link is not None:
             self._link.close(stage_is_open=old is not None and _has_stage(old))
             self._link = None
+        if self._values is not None:
+            self._values.close()
+            self._values = None
+        self._joints.clear()
         super()._install(new)
         if new is not None:
             new.visuals.prepare()
             for vehicle in new.vehicles:
-                _prepare_prims(vehicle)
+                self._prepare_prims(vehicle)
             self._link = TimelineLink(
                 new, play=lambda: self._play(new), failed=lambda error: self._fail(new, error)
             )
@@ -292,13 +317,26 @@ class KitSession(Session):
         if not self.loading and self._simulation is not None and not self.closed:
             self._worker.call(lambda: self._install(None))
 
+    def _prepare_prims(self, vehicle: Multirotor) -> None:
+        """Save the description of a vehicle on its prim, and prepare its propellers."""
+        stage = kit.stage()
+        if stage is not None:
+            if self._values is None:
+                self._values = SessionValues(stage)
+            self._values.own(vehicle_path(vehicle.name))
+            save_vehicle(stage, vehicle)
+            prepare_propellers(stage, vehicle)
+            if vehicle.spec.usd is not None:
+                warn_of_differences(vehicle)
+                copies = range(min(vehicle.count, MOST_VEHICLES))
+                self._joints[vehicle.name] = [VehicleJoints(vehicle, copy) for copy in copies]
 
-def _prepare_prims(vehicle: Multirotor) -> None:
-    """Save the description of a vehicle on its prim, and prepare its propellers."""
-    stage = kit.stage()
-    if stage is not None:
-        save_vehicle(stage, vehicle)
-        prepare_propellers(stage, vehicle)
+    def _turn_rotor_joints(self, simulation: Simulation) -> None:
+        """Turn the rotors of custom USD models, whose joints are their pivots."""
+        for vehicle in simulation.vehicles:
+            angles = np.remainder(vehicle.state.rotor_speed * simulation.time, 2 * np.pi)
+            for joints, row in zip(self._joints.get(vehicle.name, ()), angles, strict=False):
+                joints.turn_rotors(row)
 
 
 def _has_stage(simulation: Simulation) -> bool:

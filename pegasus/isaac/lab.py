@@ -23,7 +23,7 @@ from pegasus.scene.scene import Scene
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
-    from isaaclab.envs import DirectRLEnv
+    from isaaclab.envs import DirectRLEnv, ManagerBasedEnv
 
 _TOLERANCE = 1e-3
 """Relative tolerance of masses and inertias of the asset."""
@@ -172,11 +172,12 @@ class LabEngine(Engine):
 
 
 class LabVehicle:
-    """Multirotor in a task of Isaac Lab's direct workflow, with one copy in each environment.
+    """Multirotor in a task of Isaac Lab, with one copy in each environment.
 
-    A task creates it after `super().__init__`, and calls `apply` in `_apply_action`, `observe` in
-    `_get_dones`, `reset` in `_reset_idx` and `close` in `close`. `vehicle` has states and readings as NumPy
-    arrays, in the world frame of Isaac Lab; readings are taken at the start of each step.
+    A task of the direct workflow creates it after `super().__init__`, and calls `apply` in `_apply_action`,
+    `observe` in `_get_dones`, `reset` in `_reset_idx` and `close` in `close`; for manager-based tasks there
+    are terms in `pegasus.isaac.lab_terms`. `vehicle` has states and readings as NumPy arrays, in the world
+    frame of Isaac Lab; readings are taken at the start of each step.
 
     Args:
         env: The task.
@@ -193,7 +194,7 @@ class LabVehicle:
 
     def __init__(
         self,
-        env: "DirectRLEnv",
+        env: "DirectRLEnv | ManagerBasedEnv",
         asset: "RigidObject",
         model: Any,
         *,
@@ -229,6 +230,11 @@ class LabVehicle:
         except BaseException:
             self.simulation.close()
             raise
+
+    @property
+    def is_commanded(self) -> bool:
+        """`set_rotor_speeds` commands the rotors: no backend drives the vehicle."""
+        return self._held is not None
 
     def set_rotor_speeds(self, speeds: Any) -> None:
         """Set the rotor speeds until the next call.

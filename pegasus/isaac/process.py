@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,7 +25,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], *, patience: float = PATIENCE) -> int:
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    patience: float = PATIENCE,
+    overdue: Callable[[], bool] = lambda: False,
+) -> int:
     """Run a command in its own process group, and return its exit code.
 
     Signals that would end this process are forwarded to the whole group. Processes that remain after the
@@ -35,6 +41,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, patience: flo
         command: The command.
         environment: Its environment variables.
         patience: Time for the group to end after a signal [s].
+        overdue: Called at short intervals; the group is killed once it returns True.
 
     Raises:
         ConfigError: If the command cannot be run.
@@ -43,7 +50,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, patience: flo
         handed_over = Path(folder) / "exit_code"
         variables = {**environment, EXIT_CODE_VARIABLE: str(handed_over)}
         try:
-            code = _wait(command, variables, _Group(handed_over, patience))
+            code = _wait(command, variables, _Group(handed_over, patience, overdue))
         except OSError as error:
             raise ConfigError(f"cannot be run: {error.strerror}", value=command[0]) from None
         if handed_over.is_file() and (text := handed_over.read_text(encoding="utf-8").strip()).isdigit():
@@ -61,9 +68,9 @@ def hand_over(code: int) -> None:
 class _Group:
     """Process group with its leader and its deadline."""
 
-    def __init__(self, handed_over: Path, patience: float) -> None:
+    def __init__(self, handed_over: Path, patience: float, overdue: Callable[[], bool]) -> None:
         self.leader: subprocess.Popen[bytes] | None = None
-        self.handed_over, self.patience = handed_over, patience
+        self.handed_over, self.patience, self.overdue = handed_over, patience, overdue
         self.told: list[int] = []
         self.until = float("inf")
 
@@ -100,14 +107,14 @@ class _Group:
         return True
 
     def watch(self) -> None:
-        """Wait for the leader; kill the group after the deadline."""
+        """Wait for the leader; kill the group after the deadline, or when it is overdue."""
         assert self.leader is not None
         terminal = _Terminal(self.leader.pid)
         try:
             while self.leader.poll() is None:
                 if self.until == float("inf") and self.handed_over.exists():
                     self.limit()
-                if time.monotonic() > self.until:
+                if time.monotonic() > self.until or self.overdue():
                     self.send(signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
                 terminal.stop_with_the_leader()
                 time.sleep(_POLL)

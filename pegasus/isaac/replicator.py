@@ -1,5 +1,6 @@
 """Cameras of vehicles as prims, and Replicator writers on them."""
 
+import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +10,7 @@ import numpy as np
 from pxr import Gf
 
 from pegasus.backends.ros2.frames import Mounting, mountings, optical_frame
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.cameras import Camera, StereoCamera
@@ -149,7 +151,7 @@ def _exact_film(sensor: str, camera: Camera) -> Film:
 
 
 class Replication(kit.ClosedOnExit):
-    """Running writer of Replicator; see `replicate`."""
+    """Running writers of Replicator; see `replicate`."""
 
     def __init__(
         self,
@@ -158,23 +160,49 @@ class Replication(kit.ClosedOnExit):
         writer: str,
         output_dir: str | Path,
         cameras: Collection[str] | None,
+        frame_rate: float | None,
         parameters: dict[str, Any],
     ) -> None:
+        valid = frame_rate is None or 0 < frame_rate < math.inf
+        require(valid, "frame_rate", frame_rate, "must be above 0 and finite")
         rep = replicator("Replicator's writers")
         self._cameras: list[MountedCamera] = []
-        self._writer: Any = None
+        self._writers: list[Any] = []
         try:
             for vehicle in vehicles:
                 for copy in range(vehicle.count):
                     self._cameras += mounted_cameras(rep, vehicle, copy, cameras)
-            made = rep.WriterRegistry.get(writer)
             # Replicator puts a relative folder below one of its own.
-            made.initialize(output_dir=str(Path(output_dir).resolve()), **parameters)
-            made.attach([camera.product for camera in self._cameras])
-            self._writer = made
+            folder = Path(output_dir).resolve()
+            if frame_rate is None:
+                self._write(rep, writer, folder, parameters, self._cameras)
+            else:
+                for rate in sorted({camera.rate_hz for camera in self._cameras}):
+                    due = [camera for camera in self._cameras if camera.rate_hz == rate]
+                    every = _frames_between(due[0], frame_rate)
+                    self._write(rep, writer, folder / f"{rate:g}_hz", parameters, due, every)
         except BaseException:
             self.close()
             raise
+
+    def _write(
+        self,
+        rep: ModuleType,
+        name: str,
+        folder: Path,
+        parameters: dict[str, Any],
+        cameras: Sequence[MountedCamera],
+        every: int = 1,
+    ) -> None:
+        """Start a writer of some cameras, for every n-th frame."""
+        writer = rep.WriterRegistry.get(name)
+        writer.initialize(output_dir=str(folder), **parameters)
+        products = [camera.product for camera in cameras]
+        if every == 1:
+            writer.attach(products)
+        else:
+            writer.attach(products, trigger=rep.trigger.on_frame(interval=every))
+        self._writers.append(writer)
 
     @property
     def cameras(self) -> Sequence[MountedCamera]:
@@ -182,12 +210,25 @@ class Replication(kit.ClosedOnExit):
         return self._cameras
 
     def close(self) -> None:
-        """Detach the writer and remove the cameras; a second call has no effect."""
-        if self._writer is not None:
-            self._writer.detach()
+        """Detach the writers and remove the cameras; a second call has no effect."""
+        for writer in self._writers:
+            writer.detach()
         for camera in self._cameras:
             camera.close()
-        self._writer, self._cameras = None, []
+        self._writers, self._cameras = [], []
+
+
+def _frames_between(camera: MountedCamera, frame_rate: float) -> int:
+    """Return the number of frames from one image of a camera to the next."""
+    frames = round(frame_rate / camera.rate_hz)
+    if frames < 1 or not math.isclose(frames * camera.rate_hz, frame_rate, rel_tol=1e-6):
+        raise ConfigError(
+            f"camera {camera.sensor!r} is not due at whole frames of {frame_rate:g} Hz",
+            field="rate_hz",
+            value=camera.rate_hz,
+            remedy="choose a rate that divides that of the frames",
+        )
+    return frames
 
 
 def replicate(
@@ -196,22 +237,33 @@ def replicate(
     output_dir: str | Path,
     writer: str = "BasicWriter",
     cameras: Collection[str] | None = None,
+    frame_rate: float | None = None,
     **parameters: Any,
 ) -> Replication:
     """Write images of vehicles' cameras by a writer of Replicator, until the result is closed.
 
-    It writes each frame that Kit renders while the timeline plays: Replicator captures on play by default.
+    Without `frame_rate` it writes each frame that Kit renders while the timeline plays: Replicator captures
+    on play by default. With it, each camera is written at its own rate: cameras of one rate have a writer, in
+    a folder such as `10_hz`.
 
     Args:
         vehicles: One vehicle or several, which are on the stage.
         output_dir: Output folder.
         writer: Name of the writer, such as BasicWriter or KittiWriter.
         cameras: Names of the cameras; None for all.
+        frame_rate: Kit's frames in a simulated second, in a script `engine.frame_rate` [Hz].
         **parameters: Parameters of the writer, such as `rgb=True`.
 
     Raises:
-        ConfigError: If Replicator is not enabled, a vehicle is not on the stage or lacks a camera, or RTX
-            cannot render one.
+        ConfigError: If Replicator is not enabled, a vehicle is not on the stage or lacks a camera, RTX
+            cannot render one, or the rate of a camera does not divide that of the frames.
     """
     several = vehicles if isinstance(vehicles, Sequence) else [vehicles]
-    return Replication(several, writer=writer, output_dir=output_dir, cameras=cameras, parameters=parameters)
+    return Replication(
+        several,
+        writer=writer,
+        output_dir=output_dir,
+        cameras=cameras,
+        frame_rate=frame_rate,
+        parameters=parameters,
+    )

@@ -16,6 +16,7 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import build_sensors
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path, vehicle_path
+from pegasus.isaac.session_layer import unsaved
 from pegasus.panel.scenario_writer import backend_specs, estimator_spec, sensor_specs
 
 _log = logging.getLogger(__name__)
@@ -144,7 +145,7 @@ _TYPES = {
 
 
 def write_states(stage: Usd.Stage, vehicles: Iterable[Multirotor]) -> None:
-    """Write the actuator states of vehicles to the prims of their bodies, if the setting is on.
+    """Write the actuator states of vehicles to the prims of their bodies, if the setting is on, unsaved.
 
     Rotor speeds and commands are in rad/s, the force in N in the world without gravity, the torque in N m
     about the centre of mass in the body frame, and the charge from 0 to 1. Physics itself writes poses and
@@ -152,17 +153,18 @@ def write_states(stage: Usd.Stage, vehicles: Iterable[Multirotor]) -> None:
     """
     if not kit.setting(STATE_SETTING):
         return
-    found = []
-    for vehicle in vehicles:
-        for copy in range(vehicle.count):
-            prim = stage.GetPrimAtPath(body_path(f"{vehicle.name}/{copy}"))
-            if prim:
-                values = _values(vehicle, copy)
-                for name in values:
-                    if not prim.HasAttribute(name):
-                        prim.CreateAttribute(name, _TYPES[name])
-                found.append((prim, values))
-    with Sdf.ChangeBlock():
+    found, layer = [], stage.GetSessionLayer()
+    with unsaved(stage):
+        for vehicle in vehicles:
+            for copy in range(vehicle.count):
+                prim = stage.GetPrimAtPath(body_path(f"{vehicle.name}/{copy}"))
+                if prim:
+                    values = _values(vehicle, copy)
+                    for name in values:
+                        if layer.GetAttributeAtPath(prim.GetPath().AppendProperty(name)) is None:
+                            prim.CreateAttribute(name, _TYPES[name])
+                    found.append((prim, values))
+    with unsaved(stage), Sdf.ChangeBlock():
         for prim, values in found:
             for name, value in values.items():
                 prim.GetAttribute(name).Set(value)
@@ -183,18 +185,18 @@ def _values(vehicle: Multirotor, copy: int) -> dict[str, object]:
     return values
 
 
-_MOST_VEHICLES = 20
+MOST_VEHICLES = 20
 """Vehicles whose propellers turn: each costs several attributes per frame."""
 _OPERATION = "spin"
 
 
 def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: float) -> None:
-    """Set the propeller angles of vehicles at a time [s], as if their speeds had been constant since 0.
+    """Set the propeller angles of vehicles at a time [s], unsaved, as if their speeds were constant since 0.
 
-    Propellers of a user's USD model do not turn, since they may have no pivot.
+    Propellers of a user's USD model may have no pivot; those with a joint turn by `VehicleJoints`.
     """
-    left = _MOST_VEHICLES
-    with Sdf.ChangeBlock():
+    left = MOST_VEHICLES
+    with unsaved(stage), Sdf.ChangeBlock():
         for vehicle in vehicles:
             if vehicle.spec.usd is not None:
                 continue
@@ -213,14 +215,16 @@ def _turn(stage: Usd.Stage, path: str, angle: float) -> None:
 
 
 def prepare_propellers(stage: Usd.Stage, vehicle: Multirotor) -> None:
-    """Add rotation operations to the propellers of a vehicle."""
+    """Add rotation operations to the propellers of a vehicle, unsaved."""
     if vehicle.spec.usd is not None:
         return
-    # Not on the session layer: remains there would keep the prim of a deleted vehicle alive.
-    for copy in range(min(vehicle.count, _MOST_VEHICLES)):
-        for rotor in range(len(vehicle.spec.rotor_list())):
-            path = f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}"
-            prim = stage.GetPrimAtPath(path)
-            if prim and not prim.HasAttribute(f"xformOp:rotateZ:{_OPERATION}"):
-                operation = UsdGeom.Xformable(prim).AddRotateZOp(opSuffix=_OPERATION)
-                operation.Set(0.0)
+    name = f"xformOp:rotateZ:{_OPERATION}"
+    with unsaved(stage):
+        for copy in range(min(vehicle.count, MOST_VEHICLES)):
+            for rotor in range(len(vehicle.spec.rotor_list())):
+                prim = stage.GetPrimAtPath(f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}")
+                if prim and not prim.HasAttribute(name):
+                    UsdGeom.Xformable(prim).AddRotateZOp(opSuffix=_OPERATION)
+                if prim:
+                    # The attribute must be in the layer before values are set in a block of changes.
+                    prim.GetAttribute(name).Set(0.0)

@@ -96,6 +96,8 @@ def installed(found: Iterable[Use], library: str) -> Names:
     wanted = sorted({use.name for use in found if use.library == library})
     modules = [importlib.import_module(name) for name in wanted if _is_module(name) and find_spec(name)]
     classes = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
+    # Classes of a class too, such as Usd.Notice.ObjectsChanged.
+    classes += [value for each in classes for value in vars(each).values() if isinstance(value, type)]
     methods = {name for each in classes for name in dir(each)}
     names: Names = {}
     for name in wanted:

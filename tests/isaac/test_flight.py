@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pegasus import Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.core.simulation import Playback
 from tests.isaac.contract import NEWEST, VERSIONS
 from tests.isaac.trials import (
     MujocoOfStages,
+    controller,
     flies_as_in_mujoco,
     flies_on_a_gpu_as_in_mujoco,
     flight,
@@ -129,3 +130,66 @@ def test_contacts_of_colliding_vehicles_are_opposite_in_isaac_sim(isaac):
         assert {(c.other, c.other_copy) for c in two.contacts} == {("one", 0)}
         np.testing.assert_array_equal([c.force for c in one.contacts], [-c.force for c in two.contacts])
         assert np.linalg.norm(sum(c.force for c in one.contacts)) > 10.0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_vehicle_added_in_flight_on_a_gpu_disturbs_no_other(isaac, version, caplog):
+    """PhysX would ignore the new body, or the start of physics anew change the flight of the others."""
+    kit = isaac(version, exact=True)
+    from pegasus.isaac.engine import IsaacEngine
+
+    def flown(*, add):
+        with Simulation(
+            "flat", engine=IsaacEngine(rate=250, device="cuda:0"), rate=250, seed=3
+        ) as simulation:
+            first = simulation.add(Multirotor("iris", position=(0.0, 0.0, 0.1), backends=[controller()]))
+            simulation.step(400)
+            if add:
+                late = simulation.add(Multirotor("iris", name="late", position=(5.0, 0.0, 5.0)))
+                assert kit.physics.running is False
+                assert "physics on cuda:0 starts anew" in caplog.text
+            simulation.step(200)
+            assert kit.device.is_cuda
+            assert simulation.time == pytest.approx(2.4)
+            if add:
+                assert 5.0 - late.state.position[0, 2] == pytest.approx(0.5 * 9.81 * 0.8**2, abs=0.1)
+                assert late.state.position[0, 0] == pytest.approx(5.0, abs=0.01)
+            return np.hstack([first.state.position, first.state.orientation, first.state.velocity])
+
+    alone = flown(add=False)
+    assert np.abs(alone[0, 7:]).max() > 0.3
+    np.testing.assert_allclose(flown(add=True), alone, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_vehicle_added_on_a_gpu_in_the_window_is_refused_in_one_line(isaac, version):
+    """PhysX would ignore the new body, and the vehicle hang in the air."""
+    kit = isaac(version)
+    from pegasus.isaac.engine import IsaacEngine
+    from pegasus.isaac.timeline_link import TimelineLink
+
+    failures = []
+    with Simulation("flat", engine=IsaacEngine(rate=250, device="cuda:0"), rate=250) as simulation:
+        link = TimelineLink(simulation, play=simulation.play, failed=failures.append)
+        simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        kit.timeline.play()
+        kit.update()
+        late = Multirotor("iris", name="late", position=(5.0, 0.0, 5.0))
+        with pytest.raises(ConfigError) as error:
+            simulation.add(late)
+        assert str(error.value) == (
+            "device = 'cuda:0': vehicles cannot be added while the timeline runs physics on the GPU; stop "
+            "first, or use device cpu"
+        )
+        assert [vehicle.name for vehicle in simulation.vehicles] == ["iris"]
+        kit.timeline.stop()
+        kit.update()
+        simulation.add(late)
+        kit.timeline.play()
+        for _ in range(5):
+            kit.update()
+        assert late.state.position[0, 2] < 5.0
+        assert not failures
+        kit.timeline.stop()
+        kit.update()
+        link.close()

@@ -3,9 +3,12 @@
 import ast
 import asyncio
 import importlib
+import json
 
+import numpy as np
 import pytest
 
+from tests.isaac import square
 from tests.isaac.test_contract import PACKAGE
 
 
@@ -20,10 +23,10 @@ def found():
 
 
 @pytest.mark.parametrize(("module", "kind", "method"), list(found()))
-def test_a_test_for_kit_passes_on_the_fakes(isaac, module, kind, method):
+def test_a_test_for_kit_passes_on_the_fakes(window, module, kind, method):
     """A Kit test with a fault of its own would only fail on a user's machine."""
-    isaac()
-    case = getattr(importlib.import_module(f"pegasus.isaac.tests.{module}"), kind)()
+    window()  # Kit runs them with the extension enabled.
+    case = getattr(importlib.import_module(f"pegasus.isaac.tests.{module}"), kind)(method)
 
     async def run():
         await case.setUp()
@@ -37,4 +40,12 @@ def test_a_test_for_kit_passes_on_the_fakes(isaac, module, kind, method):
 
 def test_there_are_tests_for_kit():
     """Without Kit tests, the list above would be empty and pass."""
-    assert {kind for _, kind, _ in found()} >= {"TestFlight", "TestWindow"}
+    assert {kind for _, kind, _ in found()} >= {"TestExtension", "TestFlight", "TestGpu", "TestWindow"}
+
+
+def test_the_recorded_square_is_that_of_mujoco(isaac):
+    """Flights in Kit would be compared with those of a former version."""
+    isaac()
+    recorded = json.loads(square.FILE.read_text(encoding="utf-8"))
+    assert recorded["rate"] == square.RATE
+    np.testing.assert_allclose(recorded["position"], square.flight(), atol=1e-6)

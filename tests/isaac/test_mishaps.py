@@ -350,21 +350,6 @@ def test_physics_without_the_bodies_is_told(isaac):
         kit.log.clear()
 
 
-def test_no_vehicle_joins_a_gpu_simulation_that_runs(isaac):
-    """A vehicle added to a running GPU simulation, which accepts no new bodies, would not move."""
-    isaac()
-    from pegasus.isaac.engine import IsaacEngine
-
-    with Simulation("flat", engine=IsaacEngine(rate=250, device="cuda:0"), rate=250) as simulation:
-        simulation.add(Multirotor("iris", position=(0.0, 0.0, 0.1)))
-        simulation.step(5)
-        with pytest.raises(ConfigError) as error:
-            simulation.add(Multirotor("iris", position=(5.0, 0.0, 0.1)))
-        assert "GPU" in one_line(error)
-        assert len(simulation.vehicles) == 1
-        simulation.step(5)
-
-
 @pytest.mark.parametrize(("device", "engine"), [("cuda:0", "physx"), ("cpu", "newton")])
 def test_one_wrench_a_step_flies_where_wrenches_overwrite(isaac, device, engine):
     """With two wrench calls, the first would be lost on a GPU and with Newton."""

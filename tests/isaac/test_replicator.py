@@ -54,6 +54,35 @@ def test_a_writer_writes_every_frame_and_goes(isaac, tmp_path, monkeypatch, vers
         assert not any(kit.context.get_stage().GetPrimAtPath(path) for path in paths)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_camera_is_written_at_its_rate(isaac, tmp_path, version):
+    """All cameras would be written at one rate, or those of two rates into the same files."""
+    kit = isaac(version)
+    from pegasus.isaac.replicator import replicate
+
+    size = (40, 30)
+    cameras = {
+        "slow": Camera(resolution=size, rate_hz=5.0),
+        "also_slow": Camera(resolution=size, rate_hz=5.0),
+        "fast": Camera(resolution=size, rate_hz=25.0),
+        "each": Camera(resolution=size, rate_hz=50.0),
+    }
+    simulation, vehicle = simulation_of(**cameras)
+    with simulation:
+        rate = simulation.engine.frame_rate
+        with replicate(vehicle, output_dir=tmp_path, frame_rate=rate, rgb=True):
+            simulation.run(duration=1.0)
+        assert not kit.writers
+        counts = {path.name: len(list(path.iterdir())) for path in tmp_path.iterdir()}
+        # Two cameras of 5 Hz.
+        assert counts == {"5_hz": 2 * 5, "25_hz": 25, "50_hz": 50}
+        with pytest.raises(ConfigError, match="is not due at whole frames of 60 Hz") as error:
+            replicate(vehicle, output_dir=tmp_path, frame_rate=60.0)
+        assert "'fast'" in str(error.value)
+        assert "rate_hz = 25.0" in str(error.value)
+        assert not kit.writers
+
+
 def test_cameras_are_where_readings_see_from(isaac, tmp_path):
     """A writer's camera would have another pose than the readings."""
     kit = isaac()

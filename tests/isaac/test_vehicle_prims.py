@@ -9,7 +9,7 @@ from pegasus.control import GeometricController, trajectories
 from pegasus.core.drawn_vehicle import DrawnVehicle
 from pegasus.dynamics import Battery
 from pegasus.isaac.bodies import add_bodies
-from pegasus.isaac.vehicle_prims import prepare_propellers, turn_propellers
+from pegasus.isaac.vehicle_prims import prepare_propellers, turn_propellers, write_states
 from tests.isaac.contract import VERSIONS
 
 
@@ -44,10 +44,57 @@ def test_a_graph_reads_what_the_vehicle_does(window, version):
         np.testing.assert_array_equal(value["torque"], vehicle.applied_torque[copy])
         assert prim.GetAttribute("pegasus:batteryVoltage").Get() == vehicle.battery.voltage[copy]
         assert 0.9 < prim.GetAttribute("pegasus:batteryCharge").Get() < 1.0
+    stage = user.kit.context.get_stage()
+    # They and the angles of the propellers are not saved.
+    saved, unsaved = stage.GetRootLayer().ExportToString(), stage.GetSessionLayer().ExportToString()
+    for name in ("pegasus:rotorSpeed", "xformOp:rotateZ:spin"):
+        assert name not in saved
+        assert name in unsaved
     # A vehicle whose prim is deleted is removed with its attributes.
-    user.kit.context.get_stage().RemovePrim("/World/iris")
+    stage.RemovePrim("/World/iris/body_1")
+    assert not stage.GetPrimAtPath("/World/iris/body_1")
+    assert stage.GetPrimAtPath("/World/iris/body_0")
+    stage.RemovePrim("/World/iris")
     user.update(10)
     assert len(user.extension.session.vehicles) == 0
+    assert "iris" not in stage.GetSessionLayer().ExportToString()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_removed_vehicle_leaves_no_values(window, version):
+    """A vehicle that is removed, or whose session ends, would live on in the session layer."""
+    user = window(version)
+    flown(user, 0.2)
+    session, layer = user.extension.session, user.kit.context.get_stage().GetSessionLayer()
+    session.add(Multirotor("iris", name="other", position=(5.0, 0.0, 1.0)))
+    user.update(3)
+    assert "other" in layer.ExportToString()
+    session.remove("other")
+    assert not user.kit.context.get_stage().GetPrimAtPath("/World/other")
+    assert "other" not in layer.ExportToString()
+    session.close()
+    assert "iris" not in layer.ExportToString()
+    assert user.kit.context.get_stage().GetPrimAtPath("/World/iris/body_0")
+
+
+def test_propellers_and_states_do_not_change_a_saved_stage(window, tmp_path):
+    """Kit would ask to save a stage that nobody has changed."""
+    user = window()
+    vehicle = Multirotor("iris")
+    stage = Usd.Stage.CreateNew(str(tmp_path / "stage.usda"))
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.Scene.Define(stage, "/PhysicsScene")
+    add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
+    stage.Save()
+    user.kit.settings.set("/pegasus/stateAttributes", True)
+    prepare_propellers(stage, vehicle)
+    vehicle.columns["rotor_speed"][...] = 500.0
+    for time in (0.1, 0.2):
+        turn_propellers(stage, [vehicle], time)
+        write_states(stage, [vehicle])
+    angle = stage.GetAttributeAtPath("/World/iris/body_0/looks/rotor0.xformOp:rotateZ:spin").Get()
+    assert angle == pytest.approx(np.degrees(500.0 * 0.2) % 360.0, abs=1e-3)
+    assert not stage.GetRootLayer().dirty
 
 
 def test_nothing_is_written_unasked(window):

@@ -1,15 +1,25 @@
 """Flights, images and the window in Isaac Sim itself: run by its extension manager or its test runner."""
 
+import json
+import unittest
+from importlib.resources import files
+
 import numpy as np
 import numpy.typing as npt
 import omni.kit.app
 import omni.kit.test
 import omni.ui as ui
 
-from pegasus import Multirotor, Simulation
+import pegasus.isaac
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.backends.ros2 import open_transport
+from pegasus.backends.ros2.backend import ROS2
+from pegasus.backends.ros2.graph import RELIABLE
 from pegasus.cameras import Camera, CameraReading
 from pegasus.control import GeometricController, trajectories
 from pegasus.isaac import kit
+from pegasus.isaac.bodies import vehicle_path
+from pegasus.isaac.camera_graph import publish_cameras
 from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.timeline_link import TimelineLink
@@ -18,14 +28,78 @@ from pegasus.isaac.window_replicator import ReplicatorPart
 from pegasus.panel.panel import Panel
 
 _RATE = 250
+SQUARE = files("pegasus.isaac.tests") / "square.json"
+"""Flight of MuJoCo along the square: rate of samples `rate` [Hz], and `position` [m], shape (K, 3)."""
 
 
-class TestFlight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
-    """Fly by the timeline, as in the window."""
+class TestExtension(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
+    """The extension in the running application."""
 
     async def setUp(self) -> None:
-        """Make a world with one vehicle that is told to hover 2 m up."""
-        self.simulation = Simulation("flat", engine=IsaacEngine(rate=_RATE), rate=_RATE, seed=1)
+        """Start without figures."""
+        self.figures: dict[str, float] = {}
+
+    async def tearDown(self) -> None:
+        """Leave the extension enabled."""
+
+    async def test_extension_is_enabled(self) -> None:
+        """The extension would not start, or not make its window."""
+        session = pegasus.isaac.session()
+        for frame in range(1200):
+            if ui.Workspace.get_window(TITLE) is not None:
+                self.figures["window after frames"] = frame
+                break
+            await omni.kit.app.get_app().next_update_async()
+        else:
+            raise AssertionError("its window was not made within 1200 frames")
+        assert session.snapshot.vehicles == ()
+
+
+def square_pilot() -> GeometricController:
+    """Return the controller of the flight along the square."""
+    return GeometricController(trajectories.square(side=1.5, height=1.0, speed=2.0, acceleration=4.0))
+
+
+class PathNotes:
+    """Observer that notes the position of the first copy of a vehicle, and the force applied to it.
+
+    Args:
+        vehicle: The vehicle.
+        every: Steps between two notes.
+    """
+
+    def __init__(self, vehicle: Multirotor, every: int) -> None:
+        self._vehicle, self._every = vehicle, every
+        self.path: list[npt.NDArray[np.float64]] = []
+        """Positions [m]."""
+        self.force: list[npt.NDArray[np.float64]] = []
+        """Forces in the world, without the weight [N]."""
+
+    def start(self, simulation: Simulation) -> None:
+        """Start anew."""
+        self.path.clear()
+        self.force.clear()
+
+    def record(self, simulation: Simulation) -> None:
+        """Note the position, if it is due."""
+        if simulation.step_count % self._every == 0:
+            self.path.append(self._vehicle.state.position[0].copy())
+            self.force.append(self._vehicle.applied_force[0].copy())
+
+    def stop(self) -> None:
+        """Keep the path."""
+
+
+class _Flight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
+    """World with one vehicle that is told to hover 2 m up, flown by the timeline as in the window."""
+
+    device = "cpu"
+
+    async def setUp(self) -> None:
+        """Load the world and add the vehicle."""
+        self.figures: dict[str, float] = {}
+        engine = IsaacEngine(rate=_RATE, device=self.device)
+        self.simulation = Simulation("flat", engine=engine, rate=_RATE, seed=1)
         self.failures: list[Exception] = []
         self.link = TimelineLink(self.simulation, play=self.simulation.play, failed=self.failures.append)
         self.camera = Camera(rate_hz=10.0, resolution=(320, 240), outputs=("rgb", "depth"))
@@ -59,23 +133,51 @@ class TestFlight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
             await omni.kit.app.get_app().next_update_async()
         raise AssertionError(f"no picture within {frames} frames")
 
-    async def test_hover(self) -> None:
-        """Wrenches, frames or rates would be wrong: it would not climb to 2 m and stay there."""
+    async def _hover(self) -> None:
+        """Climb to the height and stay there."""
         kit.play()
         await self._until(8.0)
         position = self.iris.state.position[0]
-        assert float(np.abs(position - [0.0, 0.0, 2.0]).max()) < 0.05
+        self.figures["error [m]"] = error = float(np.abs(position - [0.0, 0.0, 2.0]).max())
+        assert error < 0.05
+
+
+class TestFlight(_Flight):
+    """Flights, images and rays with physics on the CPU."""
+
+    async def test_hover(self) -> None:
+        """Wrenches, frames or rates would be wrong: it would not climb to 2 m and stay there."""
+        await self._hover()
+
+    async def test_square_as_in_mujoco(self) -> None:
+        """The same flight on MuJoCo would go elsewhere."""
+        recorded = json.loads(SQUARE.read_text(encoding="utf-8"))
+        path = np.array(recorded["position"])
+        iris = self.simulation.add(
+            Multirotor("iris", name="square", position=(10.0, 0.0, 0.1), backends=[square_pilot()])
+        )
+        notes = PathNotes(iris, round(_RATE / recorded["rate"]))
+        self.simulation.add_observer(notes)
+        kit.play()
+        await self._until(len(path) / recorded["rate"])
+        away = np.linalg.norm(np.array(notes.path)[: len(path)] - [10.0, 0.0, 0.0] - path, axis=1)
+        self.figures["greatest distance [m]"] = float(away.max())
+        self.figures["length of the path [m]"] = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+        assert away.max() < 0.05
 
     async def test_free_fall(self) -> None:
-        """PhysX would add gravity or damping of its own to the fall of g t^2 / 2."""
-        dropped = self.simulation.add(
-            Multirotor("iris", name="dropped", position=(5.0, 0.0, 20.0), drag=None)
-        )
+        """PhysX would add gravity or damping of its own to the fall by weight and the force of Pegasus."""
+        dropped = self.simulation.add(Multirotor("iris", name="dropped", position=(5.0, 0.0, 20.0)))
+        notes = PathNotes(dropped, 1)
+        self.simulation.add_observer(notes)
         kit.play()
         await self._until(1.0)
-        fallen = 20.0 - float(dropped.state.position[0, 2])
-        expected = 0.5 * 9.81 * self.simulation.time**2
-        assert abs(fallen - expected) < 0.2
+        gravity = dropped.environment.gravity_vector(dropped.state.position)[0, 2]
+        expected = float(np.sum(np.array(notes.force)[:, 2] / dropped.mass + gravity)) / _RATE
+        self.figures["velocity [m/s]"] = velocity = float(dropped.state.velocity[0, 2])
+        self.figures["error [m/s]"] = velocity - expected
+        assert velocity < -9.0
+        assert abs(velocity - expected) < 1e-3
 
     async def test_stop_and_play_again(self) -> None:
         """What a stop leaves behind would end or disturb the next run."""
@@ -86,6 +188,26 @@ class TestFlight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         assert self.simulation.step_count == 0
         kit.play()
         await self._until(1.0)
+
+    async def test_removal_in_flight(self) -> None:
+        """A vehicle that is added or removed in flight, or whose prim is deleted, would disturb another."""
+        kit.play()
+        await self._until(4.0)
+        for name, way in (("removed", self.simulation.remove), ("deleted", self._delete)):
+            other = self.simulation.add(Multirotor("iris", name=name, position=(5.0, 0.0, 5.0)))
+            await self._until(self.simulation.time + 0.5)
+            self.figures[f"fall of the one {name} [m]"] = 5.0 - float(other.state.position[0, 2])
+            assert float(other.state.position[0, 2]) < 4.5
+            way(other)
+            await self._until(self.simulation.time + 1.0)
+        position = self.iris.state.position[0]
+        self.figures["error [m]"] = error = float(np.abs(position - [0.0, 0.0, 2.0]).max())
+        assert error < 0.05
+
+    def _delete(self, vehicle: Multirotor) -> None:
+        stage = kit.stage()
+        assert stage is not None
+        stage.RemovePrim(vehicle_path(vehicle.name))
 
     async def test_picture(self) -> None:
         """The camera would look elsewhere: below its middle it sees the ground, above it the sky."""
@@ -104,12 +226,52 @@ class TestFlight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         )
         assert abs(float(hits.distance[0]) - 5.0) < 1e-3
 
+    async def test_ros2(self) -> None:
+        """Another node would get no messages, or the graph of cameras not be made."""
+        try:
+            kit.enable_extension("isaacsim.ros2.bridge")
+            transport = open_transport()
+        except ConfigError as error:
+            raise unittest.SkipTest(str(error)) from None
+        graph = None
+        try:
+            backend = ROS2("selftest", control=False)
+            self.simulation.add(
+                Multirotor("iris", name="spoken", position=(5.0, 0.0, 0.1), backends=[backend])
+            )
+            reader = transport.node("listener").subscription(
+                "nav_msgs/msg/Odometry", "/selftest/odom", RELIABLE
+            )
+            graph = publish_cameras(self.iris, namespace="selftest_cameras")
+            kit.play()
+            heard = 0
+            for _ in range(20):
+                await self._until(self.simulation.time + 0.1)
+                heard += len(reader.take())
+            self.figures["messages in 2 s"] = heard
+            assert heard > 0
+        finally:
+            if graph is not None:
+                graph.close()
+            transport.close()
+
+
+class TestGpu(_Flight):
+    """Physics on the GPU."""
+
+    device = "cuda:0"
+
+    async def test_hover_on_the_gpu(self) -> None:
+        """Copies to and from the GPU would be late or of another body."""
+        await self._hover()
+
 
 class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
     """Load and fly by the panel's parts, with the window open."""
 
     async def setUp(self) -> None:
         """Open a window on a session of its own."""
+        self.figures: dict[str, float] = {}
         # The extension shows a window of the same title.
         window = ui.Workspace.get_window(TITLE)
         self.hidden = window is not None and bool(window.visible)

@@ -50,8 +50,8 @@ def as_tensor(data, dtype=None, device=None):
     return np.asarray(data, dtype=dtype).view(Tensor)
 
 
-def zeros(size, device=None):
-    return as_tensor(np.zeros(size, dtype=np.float32), device=device)
+def zeros(size, dtype=np.float32, device=None):
+    return as_tensor(np.zeros(size, dtype=dtype), device=device)
 
 
 class ProxyArray:
@@ -378,12 +378,15 @@ _MODULES = {
 
 def members():
     """Return the stand-ins of Isaac Lab as {module: {name: object}}."""
-    return {name: content for name, content in _MODULES.items() if name != "torch"}
+    from tests.isaac.fakes.lab_managers import MODULES
+
+    both = {name: _MODULES.get(name, {}) | MODULES.get(name, {}) for name in {**_MODULES, **MODULES}}
+    return {name: content for name, content in both.items() if name != "torch"}
 
 
 def install():
     """Install the stand-ins in `sys.modules`, where none of these names may exist."""
-    for name, content in _MODULES.items():
+    for name, content in (members() | {"torch": _MODULES["torch"]}).items():
         parts = name.split(".")
         for depth in range(1, len(parts) + 1):
             path = ".".join(parts[:depth])

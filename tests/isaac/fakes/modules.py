@@ -108,6 +108,7 @@ def members(version):
         "omni.replicator.core": _picked(replicator, "AnnotatorRegistry")
         | _picked(writers, "Writer", "WriterRegistry"),
         "omni.replicator.core.create": _picked(replicator, "render_product"),
+        "omni.replicator.core.trigger": _picked(writers, "on_frame"),
         "omni.timeline": _picked(omniverse, "get_timeline_interface")
         | _picked(application, "TimelineEventType"),
         "omni.usd": _picked(omniverse, "get_context", "get_stage_next_free_path")

@@ -42,6 +42,9 @@ class App:
     def get_app_version(self):
         return kit().version
 
+    def get_kit_version(self):
+        return {"5.1.0": "107.3.3", "6.0.1": "110.1.1", "6.1.0": "110.3.0", "6.2.0": "110.4.0"}[kit().version]
+
     def get_extension_manager(self):
         return ExtensionManager()
 
@@ -91,6 +94,9 @@ class IExt:
 
 class AsyncTestCase:
     """Stand-in of `omni.kit.test.AsyncTestCase`, with asynchronous set-up and tear-down."""
+
+    def __init__(self, methodName="runTest"):
+        getattr(self, methodName)
 
 
 class Float3:

@@ -12,17 +12,19 @@ class Writer:
     data_structure = "legacy"
     annotators = ()
     _products = ()
+    _every, _age = 1, 0
 
     def initialize(self, **kwargs):
         # Replicator calls the constructor again with these arguments.
         self.__init__(**kwargs)
 
-    def attach(self, render_products, /):
+    def attach(self, render_products, /, *, trigger=None):
         products = render_products if isinstance(render_products, list) else [render_products]
         for product in products:
             known = product if isinstance(product, HydraTexture) else _product(product)
             assert known in kit().products, "the render product is gone"
         self._products = tuple(products)
+        self._every, self._age = trigger.interval if trigger is not None else 1, 0
         kit().writers.append(self)
 
     def detach(self):
@@ -34,7 +36,9 @@ class Writer:
         raise NotImplementedError
 
     def _frame(self):
-        self.write({"renderProducts": {}})
+        if self._age % self._every == 0:
+            self.write({"renderProducts": {}})
+        self._age += 1
 
 
 def _product(path):
@@ -66,6 +70,18 @@ class BasicWriter(Writer):
             for output in self._outputs:
                 (folder / f"{name}_{output}_{self._count:04d}").touch()
         self._count += 1
+
+
+class Trigger:
+    """Stand-in of a trigger of `omni.replicator.core.trigger`."""
+
+    def __init__(self, interval):
+        assert isinstance(interval, int)
+        self.interval = interval
+
+
+def on_frame(*, interval=1):
+    return Trigger(interval)
 
 
 class WriterRegistry:

@@ -1,0 +1,147 @@
+"""Terms for manager-based tasks of Isaac Lab 3.0: actions are rotor speeds, observations states and readings.
+
+Import it in Isaac Lab's Python: it derives from Isaac Lab's classes.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from isaaclab.managers import ActionTerm, ActionTermCfg
+from isaaclab.utils import configclass
+
+from pegasus.base.components import require
+from pegasus.isaac.lab import LabVehicle
+
+if TYPE_CHECKING:
+    from isaaclab.envs import ManagerBasedEnv
+
+
+class RotorSpeedAction(ActionTerm):  # type: ignore[misc]
+    """Action term with a multirotor of Pegasus in each environment.
+
+    Actions of -1 to 1 span the rotor speeds of the motors; others are clipped. If a backend such as PX4
+    drives the vehicle, the term has no actions.
+
+    Args:
+        cfg: Its configuration.
+        env: The task.
+
+    Raises:
+        ConfigError: If the asset differs from the model, or physics runs several steps at once.
+    """
+
+    def __init__(self, cfg: "RotorSpeedActionCfg", env: "ManagerBasedEnv") -> None:
+        super().__init__(cfg, env)
+        self.drones = LabVehicle(env, self._asset, cfg.model, **cfg.options)
+        """The vehicle; read it by `vehicle_of`, which observes the last physics step first."""
+        motor = self.drones.vehicle.motor
+        self._lowest, self._range = motor.min_speed, motor.max_speed - motor.min_speed
+        shape = (self.num_envs, self.action_dim)
+        self._raw = torch.zeros(shape, device=self.device)
+        self._speeds = torch.zeros(shape, device=self.device)
+
+    @property
+    def action_dim(self) -> int:
+        """Number of rotors; 0 if a backend drives the vehicle."""
+        return self.drones.vehicle.rotor_count if self.drones.is_commanded else 0
+
+    @property
+    def raw_actions(self) -> Any:
+        """Actions of the policy, shape (N, R)."""
+        return self._raw
+
+    @property
+    def processed_actions(self) -> Any:
+        """Commanded rotor speeds [rad/s], shape (N, R)."""
+        return self._speeds
+
+    def process_actions(self, actions: Any) -> None:
+        """Set the rotor speeds of an environment step by actions, shape (N, R)."""
+        if self.action_dim == 0:
+            return
+        self._raw[:] = actions
+        self._speeds[:] = self._lowest + 0.5 * (actions.clip(-1.0, 1.0) + 1.0) * self._range
+        self.drones.set_rotor_speeds(self._speeds)
+
+    def apply_actions(self) -> None:
+        """Run the pipeline of Pegasus before a physics step."""
+        self.drones.apply()
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Take over the poses of environments that events have reset, with rotors at rest."""
+        if env_ids is None or isinstance(env_ids, slice):
+            env_ids = np.arange(self.num_envs)[env_ids or slice(None)]
+        self.drones.observe()
+        self.drones.reset(env_ids)
+
+
+@configclass
+class RotorSpeedActionCfg(ActionTermCfg):  # type: ignore[misc]
+    """Configuration of `RotorSpeedAction`; `asset_name` is that of the vehicle in the scene."""
+
+    class_type: type[ActionTerm] = RotorSpeedAction
+    model: Any = "iris"
+    """Name of a shipped vehicle, path of a YAML file, or the contents of such a file."""
+    options: dict[str, Any] = {}
+    """Further arguments of `LabVehicle`, such as `backends`, `world`, `seed` or sensors."""
+
+
+def vehicle_of(env: "ManagerBasedEnv", term: str = "rotors") -> LabVehicle:
+    """Return the vehicle of a task after its last physics step, for terms of one's own.
+
+    Args:
+        env: The task.
+        term: Name of its `RotorSpeedAction`.
+    """
+    drones: LabVehicle = env.action_manager.get_term(term).drones
+    drones.observe()
+    return drones
+
+
+def state(env: "ManagerBasedEnv", field: str = "velocity", term: str = "rotors") -> Any:
+    """Return a field of the true state as an observation, shape (N, K).
+
+    Args:
+        env: The task.
+        field: Field of `VehicleState`, such as `velocity`, `orientation` (xyzw), `angular_velocity` or
+            `rotor_speed`; `position` is relative to the origins of the environments.
+        term: Name of the task's `RotorSpeedAction`.
+    """
+    values = _tensor(env, getattr(vehicle_of(env, term).vehicle.state, field))
+    return values - env.scene.env_origins if field == "position" else values
+
+
+def reading(
+    env: "ManagerBasedEnv",
+    sensor: str = "imu",
+    field: str = "angular_velocity",
+    size: int = 3,
+    term: str = "rotors",
+) -> Any:
+    """Return a field of a sensor's last reading as an observation, shape (N, `size`); zeros before the first.
+
+    Args:
+        env: The task.
+        sensor: Name of the sensor.
+        field: Field of its reading with numbers, one row for each copy.
+        size: Numbers of a row: Isaac Lab asks for the shape before the first step.
+        term: Name of the task's `RotorSpeedAction`.
+
+    Raises:
+        ConfigError: If the vehicle has no such sensor, or the size is another one.
+    """
+    vehicle = vehicle_of(env, term).vehicle
+    known = vehicle.sensors
+    require(sensor in known, "sensor", sensor, f"is not on this vehicle, which has {', '.join(known)}")
+    if sensor not in vehicle.readings:
+        return _tensor(env, np.zeros((vehicle.count, size)))
+    values = _tensor(env, getattr(vehicle.readings[sensor], field))
+    require(values.shape[1] == size, "size", size, f"must be {values.shape[1]} for {sensor}.{field}")
+    return values
+
+
+def _tensor(env: "ManagerBasedEnv", values: Any) -> Any:
+    """Return numbers of N copies as a new tensor on the device of the task, shape (N, K)."""
+    rows = np.array(values, dtype=np.float32)
+    return torch.as_tensor(rows.reshape(len(rows), -1), device=env.device)
