@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,16 @@ from pegasus.core.engine import ENGINES, Engine
 from pegasus.core.observer import Observer
 from pegasus.core.renderer import Renderer
 from pegasus.scene.scene import Scene
+
+
+class HostState(Enum):
+    """State of a host application that its user sets by its toolbar and its window."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    CLOSED = "closed"
+    """The application ends, for instance because its window was closed."""
 
 
 class Host(Protocol):
@@ -63,6 +74,12 @@ class Host(Protocol):
 
     def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
         """Return the application's renderer, and the observers that it needs."""
+
+    def state(self, engine: Engine) -> HostState:
+        """Return what the user asks of a script, which obeys between two steps; RUNNING without a window."""
+
+    def show_frame(self, engine: Engine) -> None:
+        """Show a frame of a script's window and process its input, while time waits."""
 
 
 HOSTS: Registry[Host] = Registry(

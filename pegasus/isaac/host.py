@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pegasus.base.errors import ConfigError
 from pegasus.core.engine import Engine
+from pegasus.core.host import HostState
 from pegasus.core.observer import Observer
 from pegasus.core.renderer import Renderer
 from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim, start, take_options
@@ -68,3 +69,17 @@ class IsaacHost:
 
         assert isinstance(engine, IsaacEngine)
         return IsaacRenderer(engine), [DueImages(engine)]
+
+    def state(self, engine: Engine) -> HostState:
+        """Return the state that the frames of a script have shown; RUNNING where Kit steps by itself."""
+        from pegasus.isaac.engine import IsaacEngine
+
+        assert isinstance(engine, IsaacEngine)
+        return HostState.RUNNING if engine.in_window else engine.toolbar.state
+
+    def show_frame(self, engine: Engine) -> None:
+        """Render a frame without stepping physics."""
+        from pegasus.isaac.engine import IsaacEngine
+
+        assert isinstance(engine, IsaacEngine)
+        engine.render_frame()
