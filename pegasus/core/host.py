@@ -65,6 +65,17 @@ class Host(Protocol):
             ConfigError: If the stage holds no geometry.
         """
 
+    def world_file(self, name: str, address: str) -> Path:
+        """Return a local USD file that refers to a scene at an address.
+
+        Args:
+            name: Name of the world, for messages.
+            address: Address of its USD file; one of Isaac Sim's assets begins with `isaac://`.
+
+        Raises:
+            ConfigError: If it cannot be opened.
+        """
+
     def read_scene(self, file: Path) -> Scene:
         """Return the scene of a world's USD file.
 

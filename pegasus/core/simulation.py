@@ -54,7 +54,8 @@ class Simulation:
 
     Args:
         world: Name of a shipped world, path of a YAML or USD file, the content of a world file, such as
-            `{"extends": "town", "gravity": {"model": "uniform"}}`, or a description.
+            `{"extends": "town", "gravity": {"model": "uniform"}}`, or a description; in Isaac Sim also the
+            name of one of NVIDIA's environments, such as "Curved Gridroom", or the address of a USD file.
         wind: Wind in place of that of the world, as in a world file: `{"mean_velocity": [4, 0, 0]}`.
         engine: `mujoco`, `isaac` for Isaac Sim, `auto` for Isaac Sim within it and MuJoCo elsewhere, or an
             engine.

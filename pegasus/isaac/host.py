@@ -56,6 +56,12 @@ class IsaacHost:
         assert isinstance(engine, IsaacEngine)
         return scene_of_open_stage(engine) if engine.keeps_stage else None
 
+    def world_file(self, name: str, address: str) -> Path:
+        """Return a local USD file that refers to a scene at an address."""
+        from pegasus.isaac.environments import environment_file, full_address
+
+        return environment_file(name, full_address(address))
+
     def read_scene(self, file: Path) -> Scene:
         """Return the scene of a USD file, whose geometry is read on first use."""
         from pegasus.isaac.world_stage import scene_of_file

@@ -158,3 +158,20 @@ def test_a_stop_in_the_frame_of_a_camera(isaac):
         assert simulation.playback is Playback.STOPPED
         assert kit.timeline.is_stopped()
         assert kit.physics.steps_by["step"] < 100
+
+
+def test_a_scenario_ends_with_its_window(isaac, tmp_path):
+    """A flight would lose its summary, or never end."""
+    kit = isaac()
+    from pegasus.experiments.flight import Flight
+    from pegasus.isaac.launch import FRAME_RATE_SETTING
+
+    kit.settings.set(FRAME_RATE_SETTING, 50.0)
+    flight = Flight("first_flight", {"duration": 2.0})
+    assert flight.simulation.engine.frame_rate == 50.0
+    began = kit.frames
+    kit.at_frame.append(lambda: kit.frames == began + 10 and close(kit))
+    run = flight.fly(out=tmp_path)
+    assert not run.interrupted
+    assert flight.simulation.host_closed
+    assert (run.folder / "summary.json").is_file()
