@@ -1,6 +1,5 @@
 """World, vehicles, scene, engine and host application of a simulation, by the names that users give."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from pegasus.config.scenario import Component, SpawnPoint, VehicleSpec, WorldSpe
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
-
-_LOG = logging.getLogger(__name__)
 
 
 def world_of(world: str | Path | Mapping[str, Any] | WorldSpec) -> tuple[WorldSpec, Path | None]:
@@ -117,17 +114,13 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
     """
     usd = world.usd
     assert isinstance(usd, Path)
-    if host is not None and (world.lights or world.labels):
-        _LOG.warning(
-            "%s: lights and labels of a world file are left out: write them into its scene", world.name
-        )
     if host is not None and (opened := host.open_scene(engine)) is not None:
         return opened
     if not usd.is_file():
         raise ConfigError("no such file", file=file, field="usd", value=str(usd), remedy="correct the path")
     try:
         if host is not None:
-            return host.read_scene(usd)
+            return host.read_scene(world)
         # OpenUSD may be there only once a host has started.
         from pegasus.scene.kept_scene import scene_of_file
         from pegasus.scene.world_scene import lit_scene

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pegasus.base.registry import Registry
+from pegasus.config.scenario import WorldSpec
 from pegasus.core.engine import ENGINES, Engine
 from pegasus.core.observer import Observer
 from pegasus.core.renderer import Renderer
@@ -76,11 +77,11 @@ class Host(Protocol):
             ConfigError: If it cannot be opened.
         """
 
-    def read_scene(self, file: Path) -> Scene:
-        """Return the scene of a world's USD file.
+    def read_scene(self, world: WorldSpec) -> Scene:
+        """Return the scene of a world's USD file, with the lights and labels of the world.
 
         Raises:
-            ConfigError: If the file does not parse or holds no geometry.
+            ConfigError: If the file does not parse or holds no geometry, or a light or label is wrong.
         """
 
     def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:

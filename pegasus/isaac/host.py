@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
 from pegasus.core.engine import Engine
 from pegasus.core.host import HostState
 from pegasus.core.observer import Observer
@@ -62,11 +63,12 @@ class IsaacHost:
 
         return environment_file(name, full_address(address))
 
-    def read_scene(self, file: Path) -> Scene:
-        """Return the scene of a USD file, whose geometry is read on first use."""
+    def read_scene(self, world: WorldSpec) -> Scene:
+        """Return the scene of a world, whose geometry is read on first use."""
         from pegasus.isaac.world_stage import scene_of_file
 
-        return scene_of_file(file)
+        assert isinstance(world.usd, Path)
+        return scene_of_file(world.usd, world.lights, world.labels)
 
     def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
         """Return the renderer on RTX, and the observer that renders due images."""
