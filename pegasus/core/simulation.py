@@ -259,11 +259,12 @@ class Simulation:
                 self._playback = Playback.PAUSED
                 self._changed.notify_all()
 
-    def stop(self) -> None:
-        """End the run: stop backends and observers, reset vehicles and clock."""
-        self._halt()
+    def stop(self, *, again: bool = False) -> None:
+        """End the run: stop backends and observers, reset vehicles and clock.
 
-    def _halt(self, *, again: bool = False) -> None:
+        Args:
+            again: A new run begins at once, so backends may keep their connections.
+        """
         with self._changed:
             try:
                 self._end(again=again)
@@ -279,7 +280,7 @@ class Simulation:
         """Stop, and restore the playback state."""
         with self._changed:
             before = self._playback
-            self._halt(again=before is not Playback.STOPPED)
+            self.stop(again=before is not Playback.STOPPED)
             if before is not Playback.STOPPED:
                 self.play()
             if before is Playback.PAUSED:

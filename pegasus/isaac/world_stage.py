@@ -219,6 +219,21 @@ def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
     return DeferredScene(stage_source(stage), copied)
 
 
+def only_vehicles_move(stage: Usd.Stage, bodies: Sequence[str]) -> bool:
+    """Return whether a stage has no rigid bodies beside vehicles, and no action graphs.
+
+    Args:
+        stage: The stage.
+        bodies: Prim paths of the bodies of vehicles.
+    """
+    vehicles = tuple(path.rpartition("/")[0] for path in bodies)
+    return not any(
+        (prim.HasAPI(UsdPhysics.RigidBodyAPI) or prim.GetTypeName() == "OmniGraph")
+        and not _is_below(str(prim.GetPath()), vehicles)
+        for prim in _all_prims(stage)
+    )
+
+
 def _all_prims(stage: Usd.Stage) -> Iterator[Usd.Prim]:
     predicate = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
     yield from Usd.PrimRange(stage.GetPseudoRoot(), predicate)
