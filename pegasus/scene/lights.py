@@ -38,6 +38,9 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame, notice
     }
     if kind == "DistantLight":
         parameters["angle"] = float(_input(prim, "angle", 0.53))
+    elif kind != "DomeLight" and (cone := float(_input(prim, "shaping:cone:angle", 180.0))) < 180.0:
+        parameters["cone_angle"] = cone
+        parameters["cone_softness"] = float(_input(prim, "shaping:cone:softness", 0.0))
     if kind not in ("DistantLight", "DomeLight") and _input(prim, "normalize", False):
         parameters["normalize"] = 1.0
         # A normalized light divides its power by its area in units of the stage.
@@ -70,6 +73,10 @@ def write_light(stage: Usd.Stage, light: Light) -> None:
     for name in (*_LENGTHS, "angle"):
         if name in light.parameters:
             prim.CreateAttribute(f"inputs:{name}", Sdf.ValueTypeNames.Float).Set(light.parameters[name])
+    if "cone_angle" in light.parameters:
+        shaping = UsdLux.ShapingAPI.Apply(prim)
+        shaping.CreateShapingConeAngleAttr(light.parameters["cone_angle"])
+        shaping.CreateShapingConeSoftnessAttr(light.parameters["cone_softness"])
     if light.texture is not None:
         image = prim.CreateAttribute("inputs:texture:file", Sdf.ValueTypeNames.Asset)
         image.Set(Sdf.AssetPath(str(light.texture)))

@@ -201,6 +201,7 @@ def test_lights_and_labels_of_a_world_file_are_on_the_stage(isaac, tmp_path, ver
         {"model": "sun", "elevation": 0.5, "azimuth": 2.0, "intensity": 100.0, "color": [1, 0.5, 0.25]},
         {"model": "sky", "file": "sky.png"},
         {"model": "lamp", "position": [1, 2, 3], "radius": 0.1, "intensity": 7.0, "color": [1, 1, 1]},
+        {"model": "spot", "position": [1, 2, 3], "direction": [1, 1, -1], "angle": 0.4, "softness": 0.3},
     ]
     world = yard(tmp_path, meters=meters, up=up, light=SUN, lights=lights, labels={"/World/Ground": "floor"})
     with Simulation(world, engine="mujoco") as simulation:
@@ -208,12 +209,12 @@ def test_lights_and_labels_of_a_world_file_are_on_the_stage(isaac, tmp_path, ver
     with Simulation(world, engine="isaac") as simulation:
         simulation.step()
         found = {item.path: item for item in lights_on(kit.context.get_stage())}
-        assert len(found) == 4
+        assert len(found) == 5
         for wanted in expected:
             item = found[wanted.path]
             assert (item.kind, item.texture) == (wanted.kind, wanted.texture)
-            assert item.color == pytest.approx(wanted.color)
-            assert item.parameters == pytest.approx(wanted.parameters)
+            assert item.color == pytest.approx(wanted.color, rel=1e-6)
+            assert item.parameters == pytest.approx(wanted.parameters, rel=1e-6)
             np.testing.assert_allclose(item.transform, wanted.transform, atol=1e-12)
         labelled = [prim for prim in kit.context.get_stage().Traverse() if prim.GetName() == "Ground"]
         assert [list(UsdSemantics.LabelsAPI(prim, "class").GetLabelsAttr().Get()) for prim in labelled] == [
