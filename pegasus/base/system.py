@@ -1,6 +1,7 @@
-"""Folders of shipped and user files and of the cache, USD suffixes, address of the panel, processors."""
+"""Folders of shipped and user files and of the cache, suffixes, addresses, processors."""
 
 import os
+import re
 import sys
 import threading
 import uuid
@@ -13,6 +14,8 @@ USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 GLTF_SUFFIXES = (".gltf", ".glb")
 SCENE_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES)
 """Suffixes of glTF files, and of all files that hold a scene."""
+REMOTE = re.compile(r"[a-zA-Z][\w+.-]+://(?!/)")
+"""Beginning of a path that is an address, such as https:// or omniverse://."""
 
 LOCAL, PORT = "127.0.0.1", 8080
 """Default address and port of the panel's page."""

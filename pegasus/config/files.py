@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 from pegasus.base.components import StrictModel
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import REMOTE
 from pegasus.config.changes import Changes
+from pegasus.config.environments import remote_world
 from pegasus.config.light_specs import LightSpec, SkySpec
 from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec, parse
 from pegasus.config.settings import find, find_beside, read_yaml
@@ -113,7 +115,7 @@ def scenario_world(spec: ScenarioSpec, file: Path) -> Path | WorldSpec:
         file: Its file.
     """
     if isinstance(spec.world, str):
-        return find_beside("worlds", spec.world, beside=file, field="world")
+        return remote_world(spec.world) or find_beside("worlds", spec.world, beside=file, field="world")
     return _placed(spec.world, file.parent)
 
 
@@ -182,7 +184,7 @@ def _loaded(kind: str, name: str | Path, model: type[D]) -> tuple[D, Path]:
 
 def _placed(spec: D, folder: Path) -> D:
     """Return a description with its USD file, and those of a thrust curve or sky, relative to a folder."""
-    placed: dict[str, Any] = {} if spec.usd is None else {"usd": (folder / spec.usd).resolve()}
+    placed: dict[str, Any] = {"usd": (folder / spec.usd).resolve()} if isinstance(spec.usd, Path) else {}
     if isinstance(spec, VehicleSpec):
         placed["thrust_curve"] = _relocated(spec.thrust_curve, folder.resolve())
     elif spec.lights:
@@ -231,6 +233,19 @@ def _extended(kind: str, content: Mapping[str, Any], file: Path, chain: list[Pat
     if not isinstance(name, str):
         problem = f"must be the name of a {singular}, or the path of its file"
         raise ConfigError(problem, field="extends", value=name, remedy="name one")
+    if kind == "worlds" and (remote := remote_world(name)) is not None:
+        base = remote.model_dump(exclude_unset=True)
+    else:
+        base = _base(kind, name, file, chain)
+    for field, item in _MODELS[kind].model_fields.items():
+        if isinstance(item.default, dict):
+            base.setdefault(field, copy.deepcopy(item.default))
+    merged: dict[str, Any] = _merged(base, fields)
+    return merged
+
+
+def _base(kind: str, name: str, file: Path, chain: list[Path]) -> dict[str, Any]:
+    """Return the content of the file that another one extends, its paths relative to that one."""
     found = find_beside(kind, name, beside=file, field="extends", other_than=chain)
     if found.resolve() in chain:
         ring = " > ".join(path.name for path in [*chain, found])
@@ -238,13 +253,8 @@ def _extended(kind: str, content: Mapping[str, Any], file: Path, chain: list[Pat
             f"is a circle: {ring}", field="extends", value=name, remedy="extend another file in one of them"
         )
     base = _content(kind, found, chain)
-    for field, item in _MODELS[kind].model_fields.items():
-        if isinstance(item.default, dict):
-            base.setdefault(field, copy.deepcopy(item.default))
-    if found.parent.resolve() != file.parent.resolve():
-        base = _relocated(base, found.parent.resolve())
-    merged: dict[str, Any] = _merged(base, fields)
-    return merged
+    same = found.parent.resolve() == file.parent.resolve()
+    return base if same else _relocated(base, found.parent.resolve())
 
 
 def _inline(kind: str, value: Any, file: Path, field: str) -> Any:
@@ -279,7 +289,7 @@ def _relocated(value: Any, folder: Path) -> Any:
     found = {name: _relocated(item, folder) for name, item in value.items()}
     for name in _FILES:
         # A name has no suffix.
-        if isinstance(path := found.get(name), str) and Path(path).suffix:
+        if isinstance(path := found.get(name), str) and Path(path).suffix and not REMOTE.match(path):
             found[name] = str(folder / Path(path).expanduser())
     vehicles = found.get("vehicles")
     for entry in vehicles if isinstance(vehicles, list) else ():

@@ -1,11 +1,13 @@
-"""Lights of a world file: sun, sky and lamps."""
+"""Lights of a world file: sun, sky, lamps and spots."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pegasus.base.components import Positive, StrictModel, Vec3
+from pegasus.base.errors import ConfigError
 
 _Part = Annotated[float, Field(ge=0)]
 _Color = tuple[_Part, _Part, _Part]
@@ -37,10 +39,7 @@ class SkySpec(StrictModel):
     """Image around the zenith, equirectangular; a clear sky around the sun when left out."""
 
 
-class LampSpec(StrictModel):
-    """A lamp that shines in all directions."""
-
-    model: Literal["lamp"]
+class _Bulb(StrictModel):
     position: Vec3
     """Its middle [m]."""
     radius: Positive = 0.05
@@ -51,5 +50,30 @@ class LampSpec(StrictModel):
     """Linear RGB."""
 
 
-LightSpec = Annotated[SunSpec | SkySpec | LampSpec, Field(discriminator="model")]
-"""A light by its `model`: `sun`, `sky` or `lamp`."""
+class LampSpec(_Bulb):
+    """A lamp that shines in all directions."""
+
+    model: Literal["lamp"]
+
+
+class SpotSpec(_Bulb):
+    """A lamp that shines within a cone."""
+
+    model: Literal["spot"]
+    direction: Vec3 = (0.0, 0.0, -1.0)
+    """Axis of the cone, of any length."""
+    angle: Annotated[float, Field(gt=0, lt=math.pi)] = 0.6
+    """Angle between axis and edge [rad]."""
+    softness: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """Part of the angle over which the light fades to the edge."""
+
+    @field_validator("direction")
+    @classmethod
+    def _points_somewhere(cls, direction: Vec3) -> Vec3:
+        if not any(direction):
+            raise ConfigError("must not be zero", value=direction)
+        return direction
+
+
+LightSpec = Annotated[SunSpec | SkySpec | LampSpec | SpotSpec, Field(discriminator="model")]
+"""A light by its `model`: `sun`, `sky`, `lamp` or `spot`."""

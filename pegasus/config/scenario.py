@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import numpy as np
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     ValidationError,
     field_validator,
@@ -16,6 +17,7 @@ from pydantic import (
 from pegasus.base.arrays import Array
 from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
 from pegasus.config.light_specs import LightSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
@@ -33,6 +35,10 @@ Angle = Annotated[float, AfterValidator(lambda value: float(finite_angles("", va
 NotNegative = Annotated[float, Field(ge=0)]
 
 Speed = Positive | Literal["max"]
+
+
+def _file_or_address(value: Any) -> Any:
+    return Path(value) if isinstance(value, str) and not REMOTE.match(value) else value
 
 
 class BodySpec(StrictModel):
@@ -254,8 +260,8 @@ class WorldSpec(StrictModel):
 
     name: str
     description: str = ""
-    usd: Path | None = None
-    """Scene; relative to the YAML file."""
+    usd: Annotated[Path | str | None, BeforeValidator(_file_or_address)] = None
+    """Scene: a file, relative to the YAML file, or an address that Isaac Sim opens."""
     generator: Component | None = None
     """Generator of the scene, in place of `usd`: its name as `model`, and its parameters."""
     origin: OriginSpec = OriginSpec()

@@ -1,35 +1,41 @@
 """World, vehicles, scene, engine and host application of a simulation, by the names that users give."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pegasus.base.errors import ConfigError, did_you_mean, package_error
 from pegasus.base.system import SCENE_SUFFIXES
+from pegasus.config.environments import remote_world
 from pegasus.config.files import described_vehicle, described_world, load_vehicle, load_world
 from pegasus.config.scenario import Component, SpawnPoint, VehicleSpec, WorldSpec, parse
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
 
-_LOG = logging.getLogger(__name__)
-
 
 def world_of(world: str | Path | Mapping[str, Any] | WorldSpec) -> tuple[WorldSpec, Path | None]:
     """Return the description of a world, and the file that it came from.
 
     Args:
-        world: Name of a shipped world, path of a YAML or USD file, its content, or a description.
+        world: Name of a world or of an environment of Isaac Sim, path of a YAML or USD file, address of a USD
+            file, content of a YAML file, or a description.
+
+    Raises:
+        ConfigError: If it does not exist, or its file is invalid.
     """
     if isinstance(world, WorldSpec):
         return world, None
     if isinstance(world, Mapping):
         return described_world(world), None
+    if (remote := remote_world(world)) is not None:
+        return remote, None
     path = Path(world).expanduser()
-    if path.suffix.lower() in SCENE_SUFFIXES:
-        return WorldSpec(name=path.stem, usd=path.resolve()), None
-    return load_world(world)
+    if path.suffix.lower() not in SCENE_SUFFIXES:
+        return load_world(world)
+    if not path.is_file():
+        raise ConfigError("no such file", field="world", value=str(world), remedy="check the path")
+    return WorldSpec(name=path.stem, usd=path.resolve()), None
 
 
 def with_wind(world: WorldSpec, wind: Component | Sequence[Component]) -> WorldSpec:
@@ -61,9 +67,21 @@ def vehicle_of(model: str | Path | Mapping[str, Any] | VehicleSpec) -> tuple[Veh
 def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
     """Return a world with its USD file and spawn points, made now if a generator makes it.
 
+    A scene at an address gets a file that refers to it, by the host application.
+
     Raises:
-        ConfigError: If the world cannot be made.
+        ConfigError: If the world cannot be made or opened.
     """
+    if isinstance(world.usd, str):
+        if (opener := running_host()) is None:
+            raise ConfigError(
+                f"only Isaac Sim opens {world.usd}",
+                file=file,
+                field="world",
+                value=world.name,
+                remedy="run it there (pegasus isaac), or download the file with all that it refers to",
+            )
+        world = world.model_copy(update={"usd": opener.world_file(world.name, world.usd)})
     if world.generator is None:
         if world.spawn_points is None:
             world = world.model_copy(
@@ -95,18 +113,14 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
         ConfigError: If the scene cannot be loaded.
     """
     usd = world.usd
-    assert usd is not None
-    if host is not None and (world.lights or world.labels):
-        _LOG.warning(
-            "%s: lights and labels of a world file are left out: write them into its scene", world.name
-        )
+    assert isinstance(usd, Path)
     if host is not None and (opened := host.open_scene(engine)) is not None:
         return opened
     if not usd.is_file():
         raise ConfigError("no such file", file=file, field="usd", value=str(usd), remedy="correct the path")
     try:
         if host is not None:
-            return host.read_scene(usd)
+            return host.read_scene(world)
         # OpenUSD may be there only once a host has started.
         from pegasus.scene.kept_scene import scene_of_file
         from pegasus.scene.world_scene import lit_scene

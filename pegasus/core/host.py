@@ -3,14 +3,26 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
 from pegasus.base.registry import Registry
+from pegasus.config.scenario import WorldSpec
 from pegasus.core.engine import ENGINES, Engine
 from pegasus.core.observer import Observer
 from pegasus.core.renderer import Renderer
 from pegasus.scene.scene import Scene
+
+
+class HostState(Enum):
+    """State of a host application that its user sets by its toolbar and its window."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    CLOSED = "closed"
+    """The application ends, for instance because its window was closed."""
 
 
 class Host(Protocol):
@@ -54,15 +66,32 @@ class Host(Protocol):
             ConfigError: If the stage holds no geometry.
         """
 
-    def read_scene(self, file: Path) -> Scene:
-        """Return the scene of a world's USD file.
+    def world_file(self, name: str, address: str) -> Path:
+        """Return a local USD file that refers to a scene at an address.
+
+        Args:
+            name: Name of the world, for messages.
+            address: Address of its USD file; one of Isaac Sim's assets begins with `isaac://`.
 
         Raises:
-            ConfigError: If the file does not parse or holds no geometry.
+            ConfigError: If it cannot be opened.
+        """
+
+    def read_scene(self, world: WorldSpec) -> Scene:
+        """Return the scene of a world's USD file, with the lights and labels of the world.
+
+        Raises:
+            ConfigError: If the file does not parse or holds no geometry, or a light or label is wrong.
         """
 
     def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
         """Return the application's renderer, and the observers that it needs."""
+
+    def state(self, engine: Engine) -> HostState:
+        """Return what the user asks of a script, which obeys between two steps; RUNNING without a window."""
+
+    def show_frame(self, engine: Engine) -> None:
+        """Show a frame of a script's window and process its input, while time waits."""
 
 
 HOSTS: Registry[Host] = Registry(

@@ -19,6 +19,7 @@ from pegasus.config.scenario import Component, WorldSpec
 from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, with_wind, world_of
 from pegasus.core.backend import Failure
 from pegasus.core.engine import DEFAULT_ENGINE, Engine
+from pegasus.core.host import HostState
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import Observer
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
@@ -34,6 +35,8 @@ from pegasus.scene.scene import Scene
 V = TypeVar("V", bound=Multirotor)
 
 _log = logging.getLogger(__name__)
+
+_ENDS = HostState.STOPPED, HostState.CLOSED
 
 
 class Playback(Enum):
@@ -51,7 +54,8 @@ class Simulation:
 
     Args:
         world: Name of a shipped world, path of a YAML or USD file, the content of a world file, such as
-            `{"extends": "town", "gravity": {"model": "uniform"}}`, or a description.
+            `{"extends": "town", "gravity": {"model": "uniform"}}`, or a description; in Isaac Sim also the
+            name of one of NVIDIA's environments, such as "Curved Gridroom", or the address of a USD file.
         wind: Wind in place of that of the world, as in a world file: `{"mean_velocity": [4, 0, 0]}`.
         engine: `mujoco`, `isaac` for Isaac Sim, `auto` for Isaac Sim within it and MuJoCo elsewhere, or an
             engine.
@@ -97,7 +101,9 @@ class Simulation:
         """The world as it was described, before a generator made its scene."""
         self.world = placed_world(world, file)
         self.engine = engine_of(engine, self.rate)
-        host = host_of(self.engine)
+        self._host = host = host_of(self.engine)
+        self.host_closed = False
+        """The window of the host application was closed: the run is over, and the script ends next."""
         if alter_scene is not None and host is not None:
             raise ConfigError(
                 "the host application flies in worlds as their files have them",
@@ -253,11 +259,12 @@ class Simulation:
                 self._playback = Playback.PAUSED
                 self._changed.notify_all()
 
-    def stop(self) -> None:
-        """End the run: stop backends and observers, reset vehicles and clock."""
-        self._halt()
+    def stop(self, *, again: bool = False) -> None:
+        """End the run: stop backends and observers, reset vehicles and clock.
 
-    def _halt(self, *, again: bool = False) -> None:
+        Args:
+            again: A new run begins at once, so backends may keep their connections.
+        """
         with self._changed:
             try:
                 self._end(again=again)
@@ -273,33 +280,43 @@ class Simulation:
         """Stop, and restore the playback state."""
         with self._changed:
             before = self._playback
-            self._halt(again=before is not Playback.STOPPED)
+            self.stop(again=before is not Playback.STOPPED)
             if before is not Playback.STOPPED:
                 self.play()
             if before is Playback.PAUSED:
                 self.pause()
 
-    def step(self, count: int = 1) -> None:
+    def step(self, count: int = 1) -> bool:
         """Advance by whole steps, also while paused; return early when another thread stops the run.
 
         A step begins with the sensors and ends with the motion: afterwards the states of vehicles are those
-        at `time`, their newest readings those of one step before.
+        at `time`, their newest readings those of one step before. In the window of a host application it
+        waits while the toolbar is paused, and while that is stopped it shows one frame without a step.
 
         Args:
             count: Number of steps.
 
+        Returns:
+            Whether all steps were done; False if the run was ended.
+
         Raises:
             ConfigError: If it is not a whole number.
+            SystemExit: In the second call after the window was closed.
         """
         whole = isinstance(count, int | np.integer) and count >= 0
         require(whole, "count", count, "must be a whole number of steps", "sim.run(0.01) runs for 0.01 s")
         for k in range(count):
+            while (state := self._follow_host()) is HostState.PAUSED:
+                self._wait()
+            if state is not HostState.RUNNING:
+                return False
             with self._lock:
                 if self._playback is Playback.STOPPED:
                     if k > 0:
-                        return
+                        return False
                     self.play()
                 self._complete_step()
+        return True
 
     def _complete_step(self) -> None:
         if self.advance():
@@ -342,7 +359,8 @@ class Simulation:
     def run(self, duration: float, *, speed: float | None = None) -> None:
         """Run for a simulated time; return early if stopped.
 
-        It waits while another thread has paused it. Ctrl-C takes effect between two steps.
+        It waits while another thread or the toolbar of a host application has paused it. Ctrl-C takes effect
+        between two steps.
 
         Args:
             duration: Simulated time [s]; infinite to run until stopped.
@@ -350,6 +368,7 @@ class Simulation:
 
         Raises:
             KeyboardInterrupt: After Ctrl-C, with everything recorded up to the last whole step.
+            SystemExit: In the next call after the window of a host application was closed.
         """
         for _ in self.stepping(duration, speed=speed):
             pass
@@ -366,22 +385,55 @@ class Simulation:
             require_positive("speed", speed, "times real time")
         self.speed = speed
         last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
+        if self._follow_host() in _ENDS:
+            return
         self.play()
         pacer = Pacer(speed, self.time)
         with self.stepper.running, deferred_interrupt() as raise_interrupt:
             while self.step_count < last:
                 raise_interrupt()
+                state = self._follow_host()
+                if state in _ENDS:
+                    return
                 if speed is not None and pacer.sleep(self.time):
                     continue
                 with self._lock:
-                    if self._playback is Playback.PAUSED:
-                        self._changed.wait(LONGEST_SLEEP)
+                    if self._playback is Playback.PAUSED or state is HostState.PAUSED:
+                        self._wait()
                         pacer.restart(self.time)
                         continue
                     if self._playback is Playback.STOPPED:
                         return
                     self._complete_step()
                 yield self.time
+
+    def _follow_host(self) -> HostState:
+        """Return what the user of the host application asks for, and end the run if that is its end.
+
+        Raises:
+            SystemExit: If the application was closed before.
+        """
+        if self._host is None:
+            return HostState.RUNNING
+        state = self._host.state(self.engine)
+        if state is HostState.CLOSED:
+            if self.host_closed:
+                raise SystemExit(0)
+            _log.warning("the window was closed, so the run ends")
+            self.host_closed = True
+        elif state is HostState.STOPPED:
+            if self._playback is not Playback.STOPPED:
+                self.stop()
+            self._host.show_frame(self.engine)
+        return state
+
+    def _wait(self) -> None:
+        """Wait for a change of the playback, for a short time or for a frame of the host application."""
+        with self._changed:
+            if self._host is None:
+                self._changed.wait(LONGEST_SLEEP)
+            else:
+                self._host.show_frame(self.engine)
 
     def close(self) -> None:
         """Stop backends and observers and free the engine; calling it twice is allowed."""

@@ -272,7 +272,7 @@ def _files(kind: str, described: Path | VehicleSpec | WorldSpec) -> list[Path]:
     if isinstance(described, Path):
         files = files_of(kind, described)
         described = load_world(described)[0] if kind == "worlds" else load_vehicle(described)[0]
-    return files if described.usd is None else [*files, *scene_files(described.usd)]
+    return [*files, *scene_files(described.usd)] if isinstance(described.usd, Path) else files
 
 
 def _difference(earlier: Any, now: Any, place: str = "") -> tuple[str, Any, Any] | None:

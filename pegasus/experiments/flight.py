@@ -171,13 +171,13 @@ class Flight:
                     progress(now)
                 if simulation.step_count % check == 0 and self._all_autopilots_have_ended():
                     return
-            if simulation.playback is Playback.STOPPED:
+            if simulation.playback is Playback.STOPPED or simulation.host_closed:
                 return
         # A vehicle that flies on estimates may reach the ground later than planned.
         last = simulation.time + (_LATE_LANDING if self.spec.duration is None else 0.0)
         while simulation.time < last and self._is_landing(outcomes):
             simulation.run(_AFTER_MISSION, speed=speed)
-            if simulation.playback is Playback.STOPPED:
+            if simulation.playback is Playback.STOPPED or simulation.host_closed:
                 return
         if progress is not None:
             progress(simulation.time)

@@ -17,11 +17,13 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.core.host import HostState
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
 from pegasus.isaac.body_view import BodyTable, BodyView
 from pegasus.isaac.compat import IsaacSim, deregister, isaac_sim, set_default_scene
 from pegasus.isaac.queries import contact_report, nearest_hits
+from pegasus.isaac.toolbar import Toolbar
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
@@ -66,6 +68,8 @@ class IsaacEngine:
         self.rate, self.device = round(rate), device
         self.in_window = False
         """Kit steps physics, instead of `step`."""
+        self.toolbar = Toolbar()
+        """Toolbar of the window, while a script steps."""
         self._keep_stage, self._physics = keep_stage, physics
         self._frame_interval = None if frame_rate is None else max(1, round(rate / frame_rate))
         self._steps = 0
@@ -144,6 +148,7 @@ class IsaacEngine:
             ConfigError: If the scene has no file, or the open stage is not metric with z up.
         """
         self._release()
+        self.toolbar = Toolbar()
         self._isaac = isaac_sim()
         if not kit.is_stopped():
             kit.stop()
@@ -275,6 +280,8 @@ class IsaacEngine:
         wrong, remedy = f"the engine steps at {self.rate} Hz", "give the engine the rate of the simulation"
         require(math.isclose(dt * self.rate, 1.0, rel_tol=1e-9), "rate", 1.0 / dt, wrong, remedy)
         if not self._started:
+            if self.toolbar.state is HostState.STOPPED:
+                return  # A camera's frame has shown the stop: the run ends before the next step.
             self._start()
         isaac = self._isaac
         assert isaac is not None
@@ -289,7 +296,7 @@ class IsaacEngine:
         isaac = self._isaac
         if isaac is not None:
             kit.update_fabric(self._steps / self.rate, 1.0 / self.rate)
-            isaac.render()
+            self.toolbar.watch(isaac.render)
 
     def begin_step(self) -> None:
         """Apply the wrench; called right before each physics step."""
@@ -325,6 +332,9 @@ class IsaacEngine:
             kit.stop()
 
     def _start(self) -> None:
+        if not kit.is_stopped():
+            # Played within a frame that steps no physics, which starts none either.
+            kit.stop()
         kit.play()
         if not self._started:
             raise RuntimeError(

@@ -1,6 +1,7 @@
 """Environments of Isaac Sim's assets as worlds, listed and opened in the background."""
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -9,27 +10,10 @@ from pxr import Usd
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import USD_SUFFIXES, user_cache
+from pegasus.config.environments import ASSETS, ENVIRONMENTS, ENVIRONMENTS_FOLDER
 from pegasus.isaac.world_stage import add_world
 from pegasus.panel.board import Board, Topic
 
-_FOLDER = "/Isaac/Environments"
-ENVIRONMENTS = {
-    "Grid": "Grid/default_environment.usd",
-    "Grid, black": "Grid/gridroom_black.usd",
-    "Grid, curved": "Grid/gridroom_curved.usd",
-    "Hospital": "Hospital/hospital.usd",
-    "Office": "Office/office.usd",
-    "Simple Room": "Simple_Room/simple_room.usd",
-    "Warehouse": "Simple_Warehouse/warehouse.usd",
-    "Warehouse, forklifts": "Simple_Warehouse/warehouse_with_forklifts.usd",
-    "Warehouse, shelves": "Simple_Warehouse/warehouse_multiple_shelves.usd",
-    "Warehouse, full": "Simple_Warehouse/full_warehouse.usd",
-    "Terrain, flat": "Terrains/flat_plane.usd",
-    "Terrain, rough": "Terrains/rough_plane.usd",
-    "Terrain, slope": "Terrains/slope.usd",
-    "Terrain, stairs": "Terrains/stairs.usd",
-}
-"""Paths of the environments of 5.1 and 6.0 in the assets' folder of environments, by name."""
 _NO_ENVIRONMENTS = {".thumbs", "Assets", "Materials", "Props", "SubUSDs", "Textures", "materials", "textures"}
 _DEPTH = 3
 """Depth of subfolders that are searched."""
@@ -90,7 +74,7 @@ class Environments:
             self._board.fail(error)
 
     async def _list(self) -> None:
-        root = asset_root() + _FOLDER
+        root = asset_root() + ENVIRONMENTS_FOLDER
         found = sorted(await _usd_files(root, "", _DEPTH))
         if not found:
             raise ConfigError(f"{root} has no environments", field="world", remedy=_REMEDY)
@@ -100,7 +84,7 @@ class Environments:
         self._board.notify(Topic.WORLD)
 
     async def _open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
-        address = f"{asset_root()}{_FOLDER}/{self.known[name]}"
+        address = f"{asset_root()}{ENVIRONMENTS_FOLDER}/{self.known[name]}"
         if not await _exists(address):
             raise _cannot_be_opened(name, address)
         folder, _, file = address.rpartition("/")
@@ -127,6 +111,15 @@ def asset_root() -> str:
     return str(root)
 
 
+def full_address(address: str) -> str:
+    """Return an address with the root of Isaac Sim's assets in place of `isaac:/`.
+
+    Raises:
+        ConfigError: If no root is set.
+    """
+    return asset_root() + address.removeprefix(ASSETS) if address.startswith(ASSETS) else address
+
+
 def environment_file(name: str, address: str) -> Path:
     """Return the USD file of an environment as a world, in metres with z up.
 
@@ -137,8 +130,8 @@ def environment_file(name: str, address: str) -> Path:
     Raises:
         ConfigError: If the file cannot be opened, or the cache cannot be written.
     """
-    path = PurePosixPath(address.partition(f"{_FOLDER}/")[2] or address)
-    file = user_cache() / "isaac_sim" / "worlds" / f"{'_'.join(path.with_suffix('').parts)}.usda"
+    path = PurePosixPath(address.partition(f"{ENVIRONMENTS_FOLDER}/")[2] or address).with_suffix("")
+    file = user_cache() / "isaac_sim" / "worlds" / (re.sub(r"[^\w.-]+", "_", str(path)) + ".usda")
     stage = Usd.Stage.CreateInMemory()
     try:
         add_world(stage, address)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
 from pegasus.core.engine import Engine
+from pegasus.core.host import HostState
 from pegasus.core.observer import Observer
 from pegasus.core.renderer import Renderer
 from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim, start, take_options
@@ -55,11 +57,18 @@ class IsaacHost:
         assert isinstance(engine, IsaacEngine)
         return scene_of_open_stage(engine) if engine.keeps_stage else None
 
-    def read_scene(self, file: Path) -> Scene:
-        """Return the scene of a USD file, whose geometry is read on first use."""
+    def world_file(self, name: str, address: str) -> Path:
+        """Return a local USD file that refers to a scene at an address."""
+        from pegasus.isaac.environments import environment_file, full_address
+
+        return environment_file(name, full_address(address))
+
+    def read_scene(self, world: WorldSpec) -> Scene:
+        """Return the scene of a world, whose geometry is read on first use."""
         from pegasus.isaac.world_stage import scene_of_file
 
-        return scene_of_file(file)
+        assert isinstance(world.usd, Path)
+        return scene_of_file(world.usd, world.lights, world.labels)
 
     def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
         """Return the renderer on RTX, and the observer that renders due images."""
@@ -68,3 +77,17 @@ class IsaacHost:
 
         assert isinstance(engine, IsaacEngine)
         return IsaacRenderer(engine), [DueImages(engine)]
+
+    def state(self, engine: Engine) -> HostState:
+        """Return the state that the frames of a script have shown; RUNNING where Kit steps by itself."""
+        from pegasus.isaac.engine import IsaacEngine
+
+        assert isinstance(engine, IsaacEngine)
+        return HostState.RUNNING if engine.in_window else engine.toolbar.state
+
+    def show_frame(self, engine: Engine) -> None:
+        """Render a frame without stepping physics."""
+        from pegasus.isaac.engine import IsaacEngine
+
+        assert isinstance(engine, IsaacEngine)
+        engine.render_frame()

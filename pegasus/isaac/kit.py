@@ -76,6 +76,11 @@ def is_stopped() -> bool:
     return bool(_timeline().is_stopped())
 
 
+def is_playing() -> bool:
+    """Return whether the timeline is playing."""
+    return bool(_timeline().is_playing())
+
+
 def update_fabric(time: float, elapsed: float) -> None:
     """Write the poses of physics to Fabric, if Kit renders from it: stepping alone does not.
 
@@ -132,6 +137,13 @@ def on_stage_opened(call: Callable[[], None]) -> Any:
         on_event=lambda _: call(),
         observer_name="pegasus.isaac.kit",
     )
+
+
+def is_running() -> bool:
+    """Return whether the application runs; False once its window was closed."""
+    import omni.kit.app
+
+    return bool(omni.kit.app.get_app().is_running())
 
 
 def is_ready() -> bool:

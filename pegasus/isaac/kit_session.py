@@ -28,7 +28,7 @@ from pegasus.isaac.vehicle_prims import (
     turn_propellers,
     write_states,
 )
-from pegasus.isaac.world_stage import require_metric
+from pegasus.isaac.world_stage import only_vehicles_move, require_metric
 from pegasus.panel.session import Session
 from pegasus.panel.worker import Worker
 from pegasus.panel.world_part import load_into
@@ -226,7 +226,20 @@ class KitSession(Session):
         self.call(lambda _: kit.stop())
 
     def reset(self) -> None:
-        """Return to the start, and keep playing or pausing as before."""
+        """Return to the start, and keep playing or pausing as before.
+
+        Where only vehicles move, the timeline plays on, and backends keep their connections, such as nodes of
+        ROS 2. Other bodies and action graphs return to their start only if it stops and plays again.
+        """
+        present = self._simulation
+        if (
+            present is not None
+            and present.playback is Playback.PLAYING
+            and isinstance(present.engine, IsaacEngine)
+            and only_vehicles_move(kit.stage(), present.engine.paths)
+        ):
+            super().reset()
+            return
 
         def reset(simulation: Simulation) -> None:
             before = simulation.playback

@@ -1,20 +1,26 @@
 """Stages of worlds: conversion to metres with z up, physics scenes, and geometry read on demand."""
 
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import replacing, user_cache
+from pegasus.config.light_specs import LightSpec
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import ROOT
 from pegasus.isaac.vehicle_prims import saved_vehicles
 from pegasus.scene.colliders import is_collider
 from pegasus.scene.deferred import DeferredScene
 from pegasus.scene.gltf import usd_file
+from pegasus.scene.lights import write_light
+from pegasus.scene.scene import Light
 from pegasus.scene.stage import Notices, note_unresolved, open_stage, stage_source
+from pegasus.scene.world_scene import DAYLIGHT, NO_LIGHT, label_prims, lights_of
 
 if TYPE_CHECKING:
     from pegasus.isaac.engine import IsaacEngine
@@ -137,11 +143,17 @@ def set_up_scenes(stage: Usd.Stage, scenes: Sequence[str], rate: int, *, gpu: bo
             newton.Set(1.0 / rate)
 
 
-def scene_of_file(file: Path) -> DeferredScene:
+def scene_of_file(file: Path, lights: Sequence[LightSpec], labels: Mapping[str, str]) -> DeferredScene:
     """Return the scene of a USD file, whose geometry is read on first use.
 
+    Args:
+        file: The file.
+        lights: Lights beside its own; a sun and a sky, with a warning, if there are none at all.
+        labels: Further classes by path of the prim.
+
     Raises:
-        ConfigError: If the file does not exist, does not parse or holds no geometry.
+        ConfigError: If the file does not exist, does not parse or holds no geometry, there is no prim or no
+            image of that path, or the cache cannot be written.
     """
     file = usd_file(file)
     stage, notices = open_stage(file), Notices()
@@ -149,7 +161,31 @@ def scene_of_file(file: Path) -> DeferredScene:
     for line in notices.lines():
         _log.warning(line)
     _warn_without_colliders(stage)
-    return DeferredScene(str(file), lambda: file)
+    added = lights_of(lights)
+    if not added and not any(prim.HasAPI(UsdLux.LightAPI) for prim in _all_prims(stage)):
+        _log.warning("%s: %s", file, NO_LIGHT)
+        added = lights_of(DAYLIGHT)
+    path = _completed(file, added, labels) if added or labels else file
+    return DeferredScene(str(path), lambda: path)
+
+
+def _completed(file: Path, lights: Sequence[Light], labels: Mapping[str, str]) -> Path:
+    """Return a USD file, kept in the cache, that adds lights and labels to another one."""
+    stage = Usd.Stage.CreateInMemory()
+    here, there = add_world(stage, file) or ("", "")
+    label_prims(stage, {here + path.removeprefix(there): name for path, name in labels.items()}, file=file)
+    for light in lights:
+        write_light(stage, light)
+    content = stage.GetRootLayer().ExportToString()
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    path = user_cache() / "isaac_sim" / "worlds" / f"{file.stem}-{digest}.usda"
+    if not path.is_file():
+        try:
+            with replacing(path) as part:
+                part.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
+    return path
 
 
 def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
@@ -183,9 +219,28 @@ def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
     return DeferredScene(stage_source(stage), copied)
 
 
-def _warn_without_colliders(stage: Usd.Stage) -> None:
+def only_vehicles_move(stage: Usd.Stage, bodies: Sequence[str]) -> bool:
+    """Return whether a stage has no rigid bodies beside vehicles, and no action graphs.
+
+    Args:
+        stage: The stage.
+        bodies: Prim paths of the bodies of vehicles.
+    """
+    vehicles = tuple(path.rpartition("/")[0] for path in bodies)
+    return not any(
+        (prim.HasAPI(UsdPhysics.RigidBodyAPI) or prim.GetTypeName() == "OmniGraph")
+        and not _is_below(str(prim.GetPath()), vehicles)
+        for prim in _all_prims(stage)
+    )
+
+
+def _all_prims(stage: Usd.Stage) -> Iterator[Usd.Prim]:
     predicate = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
-    if not any(is_collider(prim) for prim in Usd.PrimRange(stage.GetPseudoRoot(), predicate)):
+    yield from Usd.PrimRange(stage.GetPseudoRoot(), predicate)
+
+
+def _warn_without_colliders(stage: Usd.Stage) -> None:
+    if not any(is_collider(prim) for prim in _all_prims(stage)):
         _log.warning("%s: has no collider: vehicles fall through everything", stage_source(stage))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pegasus.backends import BACKENDS
 from pegasus.backends.ardupilot.program import Program
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import SCENE_SUFFIXES, resource, user_config
+from pegasus.base.system import resource, user_config
 from pegasus.config import settings
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import VehicleSpec, WorldSpec
@@ -89,23 +89,6 @@ def thumbnail(kind: str, name: str) -> Path | None:
     """
     places = [user_config() / kind, resource("data", "thumbnails", kind)]
     return next((p for place in places if (p := place / f"{name}.jpg").is_file()), None)
-
-
-def describe_world(name: str | Path) -> tuple[WorldSpec, Path | None]:
-    """Return the description of a world and its YAML file, if any.
-
-    Args:
-        name: Name of a world, or the path of a YAML or USD file.
-
-    Raises:
-        ConfigError: If it does not exist, or its file is invalid.
-    """
-    path = Path(name).expanduser()
-    if path.suffix.lower() not in SCENE_SUFFIXES:
-        return load_world(name)
-    if not path.is_file():
-        raise ConfigError("no such file", field="world", value=str(name), remedy="check the path")
-    return WorldSpec(name=path.stem, usd=path.resolve()), None
 
 
 def _choice(

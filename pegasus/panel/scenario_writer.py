@@ -230,7 +230,7 @@ def _world(simulation: Simulation, own_name: str, left_out: list[str]) -> tuple[
         known = load_world(world.name)[0]
         if known.model_dump(mode="json", exclude_defaults=True) == fields:
             return world.name, None
-    if world.usd is not None and not world.usd.is_file():
+    if isinstance(world.usd, Path) and not world.usd.is_file():
         raise ConfigError(
             "was read from the open stage and has no file",
             field="world",

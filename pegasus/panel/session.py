@@ -172,7 +172,7 @@ class Session:
 
         def reset(simulation: Simulation) -> None:
             before = simulation.playback
-            simulation.stop()
+            simulation.stop(again=before is not Playback.STOPPED)
             if before is not Playback.STOPPED:
                 self._play(simulation)
             if before is Playback.PAUSED:

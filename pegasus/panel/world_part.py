@@ -9,9 +9,10 @@ from pegasus.config import settings
 from pegasus.config.changes import Changes
 from pegasus.config.files import load_scenario, scenario_world
 from pegasus.config.scenario import OriginSpec, ScenarioSpec, WorldSpec, parse
+from pegasus.core.assembly import world_of
 from pegasus.core.simulation import Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.choices import Choice, describe_world, world_choices
+from pegasus.panel.choices import Choice, world_choices
 from pegasus.panel.scenario_writer import save_scenario
 from pegasus.panel.session import Session
 
@@ -77,9 +78,9 @@ class WorldPart(Part):
         """Choose the world to load.
 
         Args:
-            name: Its name, or the path of a YAML or USD file.
+            name: Its name, the path of a YAML or USD file, or in Isaac Sim the address of one.
         """
-        self._spec, self._file = describe_world(name)
+        self._spec, self._file = world_of(name)
         self.chosen = str(name)
         self.origin = self._default_origin()
 
@@ -162,7 +163,7 @@ class WorldPart(Part):
         if isinstance(world, WorldSpec):
             self._spec, self._file, self.chosen = world, None, world.name
         else:
-            self._spec, self._file = describe_world(world)
+            self._spec, self._file = world_of(world)
             known = any(choice.name == spec.world for choice in self.choices)
             self.chosen = str(spec.world if known else world)
         self.origin = self._spec.origin

@@ -92,7 +92,7 @@ class _Conversion:
         self._stage = Usd.Stage.CreateInMemory()
         self._materials = MaterialWriter(self._stage, folder, gltf, self._notices)
         self._deformer = Deformer(gltf, self._notices)
-        self._lights = LightWriter(self._stage, gltf, self._notices)
+        self._lights = LightWriter(self._stage, gltf)
         self._meshes: dict[tuple[int, tuple[float, ...], int | None], list[tuple[str, bool]]] = {}
         self._classes: set[str] = set()
         self._seen: set[int] = set()

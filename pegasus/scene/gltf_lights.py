@@ -23,11 +23,10 @@ class LightWriter:
     Args:
         stage: Stage to write to.
         gltf: The file.
-        notices: Receives what is left out.
     """
 
-    def __init__(self, stage: Usd.Stage, gltf: Gltf, notices: dict[str, None]) -> None:
-        self._stage, self._notices = stage, notices
+    def __init__(self, stage: Usd.Stage, gltf: Gltf) -> None:
+        self._stage = stage
         self._lights = gltf.document.get("extensions", {}).get(EXTENSION, {}).get("lights", ())
 
     def write(self, node: Mapping[str, Any], path: str) -> None:
@@ -51,17 +50,25 @@ class LightWriter:
         if kind == "directional":
             made = UsdLux.DistantLight.Define(self._stage, path)
             made.CreateAngleAttr(0.53)
-        elif kind == "spot":
-            # A disc shines to its front, by the cosine of the angle; normalised, by its intensity ahead.
-            made = UsdLux.DiskLight.Define(self._stage, path)
-            self._notices["cones of spot lights left out: they shine to all of their front"] = None
-        elif kind == "point":
+        elif kind in ("point", "spot"):
             # A normalised sphere has a quarter of its intensity in each direction.
             made, strength = UsdLux.SphereLight.Define(self._stage, path), 4.0 * strength
         else:
             raise ValueError(f"light {number} is of the unknown type {kind!r}")
+        if kind == "spot":
+            self._shape(made, light.get("spot", {}), number)
         if kind != "directional":
             made.CreateRadiusAttr(_RADIUS)
             made.CreateNormalizeAttr(True)
         made.CreateIntensityAttr(strength)
         made.CreateColorAttr(Gf.Vec3f(*color))
+
+    def _shape(self, made: Any, spot: Mapping[str, Any], number: int) -> None:
+        """Shape a light to a cone; UsdLux has the angle from which it fades as a part of the outer one."""
+        inner = float(spot.get("innerConeAngle", 0.0))
+        outer = float(spot.get("outerConeAngle", math.pi / 4))
+        if not 0.0 <= inner < outer <= math.pi / 2:
+            raise ValueError(f"the cone of light {number} is not 0 <= inner < outer <= pi / 2")
+        shaping = UsdLux.ShapingAPI.Apply(made.GetPrim())
+        shaping.CreateShapingConeAngleAttr(math.degrees(outer))
+        shaping.CreateShapingConeSoftnessAttr(1.0 - inner / outer)

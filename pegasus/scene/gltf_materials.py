@@ -12,7 +12,8 @@ from PIL import Image, UnidentifiedImageError
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
 from pegasus.base.arrays import Array
-from pegasus.scene.gltf_reader import REMOTE, Gltf
+from pegasus.base.system import REMOTE
+from pegasus.scene.gltf_reader import Gltf
 from pegasus.scene.scene import GLASS_OPACITY
 
 _FLOAT, _COLOR = Sdf.ValueTypeNames.Float, Sdf.ValueTypeNames.Color3f

@@ -6,7 +6,6 @@ colours to bytes, and ignores wrap modes, sparse accessors and normalised intege
 
 import base64
 import json
-import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,9 +19,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
-
-REMOTE = re.compile(r"[a-zA-Z][\w+.-]+://(?!/)")
-"""Beginning of a path that is an address, such as https:// or omniverse://."""
+from pegasus.base.system import REMOTE
 
 _MAGIC, _JSON, _BINARY = b"glTF", 0x4E4F534A, 0x004E4942
 _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}

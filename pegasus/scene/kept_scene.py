@@ -5,6 +5,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pxr import Usd
+
 from pegasus.scene.scene import Scene
 from pegasus.scene.stage import open_stage, stage_files
 from pegasus.scene.translation import translate
@@ -40,7 +42,8 @@ def scene_of_file(path: Path, labels: Mapping[str, str] = MappingProxyType({})) 
     _kept.clear()
     stage = open_stage(path)
     stamps = _stamps(stage_files(stage))
-    label_prims(stage, labels, file=path)
+    with Usd.EditContext(stage, stage.GetSessionLayer()):
+        label_prims(stage, labels, file=path)
     scene = translate(stage)
     # A reference that was not found, of which a warning tells, may be found the next time.
     if stamps and not scene.warnings:

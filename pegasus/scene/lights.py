@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from pxr import Usd, UsdGeom, UsdLux
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux
 
 from pegasus.base.arrays import Array
 from pegasus.scene.scene import Light, SceneCamera
@@ -38,6 +38,9 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame, notice
     }
     if kind == "DistantLight":
         parameters["angle"] = float(_input(prim, "angle", 0.53))
+    elif kind != "DomeLight" and (cone := float(_input(prim, "shaping:cone:angle", 180.0))) < 180.0:
+        parameters["cone_angle"] = cone
+        parameters["cone_softness"] = float(_input(prim, "shaping:cone:softness", 0.0))
     if kind not in ("DistantLight", "DomeLight") and _input(prim, "normalize", False):
         parameters["normalize"] = 1.0
         # A normalized light divides its power by its area in units of the stage.
@@ -51,6 +54,32 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame, notice
         parameters=parameters,
         texture=texture_file(attribute, notices) if attribute else None,
     )
+
+
+def write_light(stage: Usd.Stage, light: Light) -> None:
+    """Write a light to a stage in metres with z up, at its path; `light` returns it again.
+
+    Args:
+        stage: The stage.
+        light: The light.
+    """
+    prim = stage.DefinePrim(light.path, light.kind)
+    UsdGeom.Xformable(prim).AddTransformOp().Set(Gf.Matrix4d(light.transform.T.tolist()))
+    strength = max(light.color)
+    schema = UsdLux.LightAPI(prim)
+    schema.CreateIntensityAttr(strength)
+    schema.CreateColorAttr(Gf.Vec3f(*(part / strength if strength > 0 else 1.0 for part in light.color)))
+    schema.CreateNormalizeAttr(bool(light.parameters.get("normalize", 0.0)))
+    for name in (*_LENGTHS, "angle"):
+        if name in light.parameters:
+            prim.CreateAttribute(f"inputs:{name}", Sdf.ValueTypeNames.Float).Set(light.parameters[name])
+    if "cone_angle" in light.parameters:
+        shaping = UsdLux.ShapingAPI.Apply(prim)
+        shaping.CreateShapingConeAngleAttr(light.parameters["cone_angle"])
+        shaping.CreateShapingConeSoftnessAttr(light.parameters["cone_softness"])
+    if light.texture is not None:
+        image = prim.CreateAttribute("inputs:texture:file", Sdf.ValueTypeNames.Asset)
+        image.Set(Sdf.AssetPath(str(light.texture)))
 
 
 def camera(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> SceneCamera:

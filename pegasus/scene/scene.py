@@ -180,7 +180,8 @@ class Light:
     color: Color
     """Linear colour times intensity times 2^exposure, and times the colour of its temperature if enabled."""
     parameters: dict[str, float]
-    """Parameters of its kind: `angle` [deg], `radius`, `width`, `height`, `length` [m], `normalize`."""
+    """Parameters of its kind: `angle` [deg], `radius`, `width`, `height`, `length` [m], `normalize`; of a
+    spot `cone_angle` between its axis -z and its edge [deg], and `cone_softness`, 0 to 1."""
     texture: Path | None = None
 
 

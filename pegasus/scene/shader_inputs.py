@@ -8,8 +8,7 @@ from typing import Any
 from pxr import Ar, Sdf, Usd, UsdShade
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import replacing, user_cache
-from pegasus.scene.gltf_reader import REMOTE
+from pegasus.base.system import REMOTE, replacing, user_cache
 from pegasus.scene.materialx_files import SOURCE
 from pegasus.scene.stage import TIME, Notices
 from pegasus.scene.udim import NUMBERS, TOKEN
@@ -51,29 +50,25 @@ def constant(shader: UsdShade.Shader, name: str, default: Any) -> Any:
 
 
 def texture_file(attribute: Usd.Attribute, notices: Notices) -> Path | None:
-    """Return the image file of an asset attribute, or None if it is empty or at a remote address.
+    """Return the image file of an asset attribute, or None if it is empty or a remote one out of reach.
 
-    The path of UDIM tiles keeps its placeholder. Images inside a .usdz package are unpacked into the user's
-    cache.
+    The path of UDIM tiles keeps its placeholder. Images inside a .usdz package, and those that the resolver
+    of a host application downloads, are written into the user's cache.
 
     Args:
         attribute: The attribute.
-        notices: Receives that an image is at a remote address.
+        notices: Receives that an image is at a remote address that cannot be reached.
 
     Raises:
-        ConfigError: If the image, or each of its tiles, does not exist.
+        ConfigError: If the image, or each of its tiles, does not exist beside its file.
     """
     asset = attribute.Get(TIME)
     if asset is None or not asset.path:
         return None
-    if REMOTE.match(asset.path):
-        notices.add(
-            "texture at a remote address left out: download it, and name the file", attribute.GetPath()
-        )
-        return None
     layer = attribute.GetPropertyStack(TIME)[0].layer
     resolved = asset.resolvedPath
-    if TOKEN in asset.path:
+    remote = any(REMOTE.match(path) for path in (asset.path, resolved, layer.identifier))
+    if TOKEN in asset.path and not remote:
         if (tiled := _tiles(layer, asset.path)) is not None:
             return tiled
     elif resolved and Path(resolved).is_file():
@@ -81,6 +76,11 @@ def texture_file(attribute: Usd.Attribute, notices: Notices) -> Path | None:
     elif resolved and (content := _packaged(resolved)) is not None:
         name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
         return _kept(user_cache() / "textures" / name, content)
+    if remote:
+        notices.add(
+            "texture at a remote address left out: download it, and name the file", attribute.GetPath()
+        )
+        return None
     raise ConfigError(
         "texture does not exist",
         file=layer.customLayerData.get(SOURCE) or layer.realPath or layer.identifier,

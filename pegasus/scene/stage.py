@@ -12,7 +12,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom, UsdUtils
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.file_kinds import refuse_other_kinds
-from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES
+from pegasus.base.system import GLTF_SUFFIXES, REMOTE, SCENE_SUFFIXES
 from pegasus.scene.gltf import NOTICES, PARTS, usd_file
 from pegasus.scene.materialx_files import SOURCE, materialx_layer
 
@@ -88,7 +88,8 @@ def product(a: Array, b: Array) -> Array:
 def open_stage(path: str | Path) -> Usd.Stage:
     """Return the stage of a USD file, or of a glTF file (see `usd_file`), fully loaded.
 
-    Unresolved references are not errors: `translate` lists them in the scene's warnings.
+    Unresolved references are not errors: `translate` lists them in the scene's warnings. So a stage whose
+    remote parts are out of reach may be empty.
 
     Args:
         path: A .usd, .usda, .usdc, .usdz, .gltf or .glb file.
@@ -121,13 +122,22 @@ def open_stage(path: str | Path) -> Usd.Stage:
     if not any(
         prim.IsA(UsdGeom.Gprim) or prim.IsA(UsdGeom.PointInstancer)
         for prim in Usd.PrimRange(stage.GetPseudoRoot(), predicate)
-    ):
+    ) and not _has_remote_parts(stage):
         raise ConfigError(
             "holds no geometry",
             file=file,
             remedy="check that its references resolve and that its prims are active",
         )
     return stage
+
+
+def _has_remote_parts(stage: Usd.Stage) -> bool:
+    """Return whether layers, references or payloads are at remote addresses, which may be out of reach."""
+    return any(
+        REMOTE.match(path)
+        for layer in stage.GetUsedLayers()
+        for path in (layer.identifier, *layer.GetCompositionAssetDependencies())
+    )
 
 
 def _resolve_documents(stage: Usd.Stage) -> None:

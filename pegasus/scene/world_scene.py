@@ -8,14 +8,19 @@ from pathlib import Path
 import numpy as np
 from pxr import Usd
 
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.config.light_specs import LightSpec, SkySpec, SunSpec
+from pegasus.config.light_specs import LightSpec, SkySpec, SpotSpec, SunSpec
 from pegasus.scene.authoring import label
 from pegasus.scene.scene import Light, Scene
 
 NO_LIGHT = "no light: lit by a sun and a sky; give lights: in a world file, or light the scene in its file"
 """Warning of a scene that is lit by default."""
+
+
+DAYLIGHT = SunSpec(), SkySpec()
+"""Lights of a scene that has none."""
 
 
 def lit_scene(scene: Scene, lights: Sequence[LightSpec]) -> Scene:
@@ -28,19 +33,32 @@ def lit_scene(scene: Scene, lights: Sequence[LightSpec]) -> Scene:
     Raises:
         ConfigError: If the image of a sky does not exist.
     """
-    added = [_light(spec, f"/lights/{number}") for number, spec in enumerate(lights)]
-    for number, light in enumerate(added):
+    added = lights_of(lights)
+    if added or scene.lights:
+        return replace(scene, lights=[*scene.lights, *added]) if added else scene
+    warning = f"{scene.source}: {NO_LIGHT}"
+    return replace(scene, lights=lights_of(DAYLIGHT), warnings=[*scene.warnings, warning])
+
+
+def lights_of(specs: Sequence[LightSpec]) -> list[Light]:
+    """Return lights of a world file.
+
+    Args:
+        specs: Their descriptions.
+
+    Raises:
+        ConfigError: If the image of a sky does not exist.
+    """
+    lights = [_light(spec, f"/world_file/light_{number}") for number, spec in enumerate(specs)]
+    for number, light in enumerate(lights):
         if light.texture is not None and not light.texture.is_file():
             where, value = f"lights.{number}.file", str(light.texture)
             raise ConfigError("no such file", field=where, value=value, remedy="correct the path")
-    if added or scene.lights:
-        return replace(scene, lights=[*scene.lights, *added]) if added else scene
-    daylight = [_light(SunSpec(), "/lights/sun"), _light(SkySpec(), "/lights/sky")]
-    return replace(scene, lights=daylight, warnings=[*scene.warnings, f"{scene.source}: {NO_LIGHT}"])
+    return lights
 
 
 def label_prims(stage: Usd.Stage, labels: Mapping[str, str], *, file: Path) -> None:
-    """Label prims of a stage, in its session layer.
+    """Label prims of a stage.
 
     Args:
         stage: The stage.
@@ -50,15 +68,14 @@ def label_prims(stage: Usd.Stage, labels: Mapping[str, str], *, file: Path) -> N
     Raises:
         ConfigError: If there is no such prim, or it is a part of an instance.
     """
-    with Usd.EditContext(stage, stage.GetSessionLayer()):
-        for path, name in labels.items():
-            prim = stage.GetPrimAtPath(path) if path.startswith("/") else None
-            if not prim or prim.IsInstanceProxy():
-                known = [str(item.GetPath()) for item in stage.Traverse()]
-                remedy = " ".join([*did_you_mean(path, known), "pegasus check world names the objects"])
-                problem = "is a part of an instance" if prim else f"no such prim in {file}"
-                raise ConfigError(problem, field="labels", value=path, remedy=remedy)
-            label(prim, name)
+    for path, name in labels.items():
+        prim = stage.GetPrimAtPath(path) if path.startswith("/") else None
+        if not prim or prim.IsInstanceProxy():
+            known = [str(item.GetPath()) for item in stage.Traverse()]
+            remedy = " ".join([*did_you_mean(path, known), "pegasus check world names the objects"])
+            problem = "is a part of an instance" if prim else f"no such prim in {file}"
+            raise ConfigError(problem, field="labels", value=path, remedy=remedy)
+        label(prim, name)
 
 
 def _light(spec: LightSpec, path: str) -> Light:
@@ -75,4 +92,16 @@ def _light(spec: LightSpec, path: str) -> Light:
     transform[:3, 3] = spec.position
     # A normalised sphere of UsdLux has a quarter of its colour in each direction.
     color = 4.0 * red, 4.0 * green, 4.0 * blue
-    return Light(path, "SphereLight", transform, color, {"radius": spec.radius, "normalize": 1.0})
+    parameters = {"radius": spec.radius, "normalize": 1.0}
+    if isinstance(spec, SpotSpec):
+        transform[:3, :3] = _turned_to(np.array(spec.direction))
+        parameters |= {"cone_angle": math.degrees(spec.angle), "cone_softness": spec.softness}
+    return Light(path, "SphereLight", transform, color, parameters)
+
+
+def _turned_to(direction: Array) -> Array:
+    """Return a rotation that turns -z to a direction, shape (3, 3)."""
+    back = -direction / np.sqrt(direction @ direction)
+    side = np.cross([0.0, 1.0, 0.0] if abs(back[1]) < 0.9 else [1.0, 0.0, 0.0], back)
+    side /= np.sqrt(side @ side)
+    return np.stack([side, np.cross(back, side), back], axis=1)

@@ -1,11 +1,14 @@
-"""Tests of Isaac Sim's own environments: listed and opened in the background, on the fakes."""
+"""Tests of Isaac Sim's own environments: listed and opened in the background, and flown in by scripts."""
 
 import time
 
 import pytest
-from pxr import Usd, UsdGeom
+from pxr import Sdf, Usd, UsdGeom, UsdShade
 
-from tests.isaac.contract import VERSIONS
+from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
+from tests.flyers import PLAIN_IRIS
+from tests.isaac.contract import NEWEST, VERSIONS
 from tests.isaac.fakes import interface
 from tests.isaac.window_user import opened, rows, section
 from tests.waits import LIMIT
@@ -161,3 +164,122 @@ def test_a_closed_window_waits_for_nothing(window, assets):
     user.update(3)
     assert not task.busy
     assert "cannot" not in user.messages
+
+
+@pytest.fixture
+def script(isaac, assets):
+    """Return a function that starts the fakes with the asset root."""
+
+    def start(version=NEWEST):
+        kit = isaac(version)
+        kit.assets_root = str(assets)
+        return kit
+
+    return start
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("world", ["Warehouse", "isaac://Isaac/Environments/Simple_Warehouse/warehouse.usd"])
+def test_a_script_flies_in_an_environment(script, version, world):
+    """A script would end in `no such world`, or `no such file: '/cwd/isaac:/...'`."""
+    kit = script(version)
+    with Simulation(world) as simulation:
+        assert simulation.world_name.lower() == "warehouse"
+        assert kit.context.get_stage().GetPrimAtPath("/Root/floor")
+        vehicle = simulation.add(Multirotor(PLAIN_IRIS, position=(0.0, 0.0, 5.0)))
+        simulation.step(25)
+        assert vehicle.state.position[0, 2] < 5.0
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        "Hospital",
+        "{extends: Hospital, wind: {mean_velocity: [1, 0, 0]}}",
+        "{name: mine, usd: 'isaac://Isaac/Environments/Hospital/hospital.usd'}",
+    ],
+)
+def test_a_scenario_in_an_environment(script, tmp_path, world):
+    """A scenario could only name world files."""
+    kit = script()
+    from pegasus.backends.scenario import scenario_simulation
+    from pegasus.config import load_scenario
+
+    (tmp_path / "s.yaml").write_text(f"name: s\nworld: {world}\nduration: 1.0\nvehicles: [{{model: iris}}]\n")
+    with scenario_simulation(*load_scenario(tmp_path / "s.yaml")) as simulation:
+        simulation.step()
+        assert kit.context.get_stage().GetPrimAtPath("/Root/floor")
+        assert simulation.world.wind["model"] == ("constant" if "extends" in world else "none")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_session_loads_an_environment(window, assets, version):
+    """`session.load_world` could only load files."""
+    user = window(version)
+    user.kit.assets_root = str(assets)
+    import pegasus.isaac
+
+    session = pegasus.isaac.session()
+    assert session.load_world("Hospital").world_name == "Hospital"
+    assert user.kit.context.get_stage().GetPrimAtPath("/Root/floor")
+    assert (
+        session.load_world("isaac://Isaac/Environments/Simple_Warehouse/warehouse.usd").world_name
+        == "warehouse"
+    )
+    assert user.panel.world.choose("Hospital"), user.messages
+    assert user.panel.world.load(), user.messages
+
+
+@pytest.mark.parametrize(
+    "address", ["https://example.invalid/a.usd", "omniverse://localhost/b.usd", "Office"]
+)
+def test_an_address_out_of_reach_is_one_line(script, assets, address):
+    """The line would name a file below the current folder."""
+    script()
+    with pytest.raises(ConfigError, match="cannot be opened; connect to the network") as error:
+        Simulation(address)
+    text = str(error.value)
+    assert "\n" not in text
+    assert (address if "://" in address else f"{assets}/Isaac/Environments/Office/office.usd") in text
+
+
+@pytest.mark.parametrize(
+    ("world", "named"),
+    [
+        ("Curved Gridroom", "isaac://Isaac/Environments/Grid/gridroom_curved.usd"),
+        ("https://example.invalid/a.usd", "https://example.invalid/a.usd"),
+        ({"extends": "Office"}, "isaac://Isaac/Environments/Office/office.usd"),
+    ],
+)
+def test_without_isaac_sim_it_says_who_opens_it(world, named):
+    """A standalone run would search a file `/cwd/https:/...`."""
+    with pytest.raises(ConfigError, match=f"only Isaac Sim opens {named}; run it there") as error:
+        Simulation(world)
+    assert "\n" not in str(error.value)
+
+
+def test_an_environment_without_its_parts_is_flown_in(script, assets, caplog):
+    """An environment would be refused because of one texture or payload that the server lacks."""
+    kit = script()
+    path = assets / "Isaac" / "Environments" / "Hospital" / "hospital.usd"
+    stage = Usd.Stage.Open(str(path))
+    part = UsdGeom.Xform.Define(stage, "/Root/bed").GetPrim()
+    part.GetPayloads().AddPayload("https://example.invalid/bed.usd")
+    material = UsdShade.Material.Define(stage, "/Root/paint")
+    shader = UsdShade.Shader.Define(stage, "/Root/paint/shader")
+    shader.CreateIdAttr("UsdPreviewSurface")
+    image = UsdShade.Shader.Define(stage, "/Root/paint/image")
+    image.CreateIdAttr("UsdUVTexture")
+    image.CreateInput("file", Sdf.ValueTypeNames.Asset).Set("https://example.invalid/paint.png")
+    shader.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).ConnectToSource(
+        image.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+    )
+    material.CreateSurfaceOutput().ConnectToSource(shader.CreateOutput("surface", Sdf.ValueTypeNames.Token))
+    UsdShade.MaterialBindingAPI.Apply(stage.GetPrimAtPath("/Root/floor")).Bind(material)
+    stage.Save()
+    with Simulation("Hospital") as simulation:
+        simulation.step()
+        assert len(simulation.scene.instances) == 1
+        assert kit.context.get_stage().GetPrimAtPath("/Root/floor")
+    assert "example.invalid/bed.usd" in caplog.text
+    assert "texture at a remote address left out" in caplog.text

@@ -6,6 +6,8 @@ import pytest
 from pegasus import Multirotor
 from pegasus.base.errors import ConfigError
 from pegasus.control import GeometricController, trajectories
+from pegasus.core.backend import Backend
+from tests.flyers import PLAIN_IRIS
 from tests.isaac.contract import VERSIONS
 
 
@@ -85,3 +87,52 @@ def test_a_second_extension_is_refused(window, caplog):
     assert reached() is user.extension.session
     second.on_shutdown()
     assert reached() is user.extension.session
+
+
+class Connected(Backend):
+    """Backend that notes what its connection lives through."""
+
+    def __init__(self):
+        self.calls = []
+
+    def start(self):
+        self.calls.append("start")
+
+    def stop(self):
+        self.calls.append("stop")
+
+    def restart(self):
+        self.calls.append("restart")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("others", [False, True])
+def test_a_reset_keeps_connections_where_only_vehicles_move(window, version, others):
+    """Nodes of ROS 2 would leave the graph and come back as others at each reset."""
+    user = window(version)
+    from pegasus.isaac import kit
+
+    session = reached()
+    simulation = session.load_world("flat")
+    backend = Connected()
+    iris = Multirotor(PLAIN_IRIS, position=(0.0, 0.0, 5.0), backends=[backend])
+    session.add(iris)
+    if others:
+        user.kit.context.get_stage().DefinePrim("/World/graph", "OmniGraph")
+    session.play()
+    user.update(30)
+    fallen = iris.state.position[0, 2]
+    assert fallen < 4.5
+    stops = []
+    held = kit.on_timeline(kit.TimelineEvent.STOP, lambda: stops.append(simulation.time))
+    session.reset()
+    assert len(stops) == others
+    assert user.kit.timeline.is_playing()
+    assert simulation.time == 0.0
+    assert iris.state.position[0, 2] == pytest.approx(5.0, abs=1e-6)
+    user.update(30)
+    assert backend.calls == (["start", "stop", "start"] if others else ["start", "restart", "start"])
+    assert iris.state.position[0, 2] == pytest.approx(fallen, abs=1e-3)
+    session.stop()
+    assert backend.calls[-1] == "stop"
+    del held

@@ -4,12 +4,16 @@ import threading
 
 import numpy as np
 import pytest
-from pxr import Usd, UsdGeom, UsdPhysics
+import yaml
+from pxr import Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.cameras import Camera, Lidar
 from pegasus.scene import deferred
+from pegasus.scene.lights import light
+from pegasus.scene.stage import Notices, stage_frame
 from pegasus.scene.translation import translate
+from pegasus.scene.world_scene import NO_LIGHT
 from tests.isaac.contract import VERSIONS
 
 
@@ -145,3 +149,105 @@ def test_a_file_that_is_no_world_is_told_at_once(isaac, tmp_path, caplog):
     bare.Save()
     with Simulation(tmp_path / "bare.usda", engine="isaac"):
         assert "has no collider: vehicles fall through everything" in caplog.text
+
+
+YARD = """#usda 1.0
+(
+    defaultPrim = "World"
+    metersPerUnit = {meters}
+    upAxis = "{up}"
+)
+def Xform "World"
+{{
+    def Cube "Ground" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {{
+        double size = 10
+    }}
+    {light}
+}}
+"""
+SUN = 'def DistantLight "Sun" {\n float inputs:intensity = 10\n}'
+
+
+def yard(folder, *, meters=1.0, up="Z", light="", **fields):
+    """Write a world of a cube, and return its file."""
+    (folder / "yard.usda").write_text(YARD.format(meters=meters, up=up, light=light))
+    (folder / "yard.yaml").write_text(yaml.safe_dump({"name": "yard", "usd": "yard.usda", **fields}))
+    return folder / "yard.yaml"
+
+
+def lights_on(stage):
+    """Return the lights of a stage as plain numbers."""
+    notices = Notices()
+    frame = stage_frame(stage, notices)
+    return [
+        light(prim, str(prim.GetPath()), matrix_of(prim), frame, notices)
+        for prim in stage.Traverse()
+        if prim.HasAPI(UsdLux.LightAPI)
+    ]
+
+
+def matrix_of(prim):
+    return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(0.0)).T
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("meters", "up"), [(1.0, "Z"), (0.01, "Y")])
+def test_lights_and_labels_of_a_world_file_are_on_the_stage(isaac, tmp_path, version, meters, up):
+    """RTX would not see the lights that other renderers use, and images of classes be empty."""
+    kit = isaac(version)
+    (tmp_path / "sky.png").write_bytes(b"image")
+    lights = [
+        {"model": "sun", "elevation": 0.5, "azimuth": 2.0, "intensity": 100.0, "color": [1, 0.5, 0.25]},
+        {"model": "sky", "file": "sky.png"},
+        {"model": "lamp", "position": [1, 2, 3], "radius": 0.1, "intensity": 7.0, "color": [1, 1, 1]},
+        {"model": "spot", "position": [1, 2, 3], "direction": [1, 1, -1], "angle": 0.4, "softness": 0.3},
+    ]
+    world = yard(tmp_path, meters=meters, up=up, light=SUN, lights=lights, labels={"/World/Ground": "floor"})
+    with Simulation(world, engine="mujoco") as simulation:
+        _, *expected = simulation.scene.lights
+    with Simulation(world, engine="isaac") as simulation:
+        simulation.step()
+        found = {item.path: item for item in lights_on(kit.context.get_stage())}
+        assert len(found) == 5
+        for wanted in expected:
+            item = found[wanted.path]
+            assert (item.kind, item.texture) == (wanted.kind, wanted.texture)
+            assert item.color == pytest.approx(wanted.color, rel=1e-6)
+            assert item.parameters == pytest.approx(wanted.parameters, rel=1e-6)
+            np.testing.assert_allclose(item.transform, wanted.transform, atol=1e-12)
+        labelled = [prim for prim in kit.context.get_stage().Traverse() if prim.GetName() == "Ground"]
+        assert [list(UsdSemantics.LabelsAPI(prim, "class").GetLabelsAttr().Get()) for prim in labelled] == [
+            ["floor"]
+        ]
+        assert [item.labels for item in simulation.scene.instances] == [{"class": "floor"}]
+
+
+def test_a_stage_without_lights_gets_daylight(isaac, tmp_path, caplog):
+    """RTX would render black images without a warning."""
+    kit = isaac()
+    with Simulation(yard(tmp_path), engine="isaac") as simulation:
+        simulation.step()
+        assert [item.kind for item in lights_on(kit.context.get_stage())] == ["DistantLight", "DomeLight"]
+    assert NO_LIGHT in caplog.text
+    caplog.clear()
+    (tmp_path / "lit").mkdir()
+    with Simulation(yard(tmp_path / "lit", light=SUN), engine="isaac") as simulation:
+        assert [item.kind for item in lights_on(kit.context.get_stage())] == ["DistantLight"]
+        assert simulation.scene.source == str(tmp_path / "lit" / "yard.usda")
+    assert NO_LIGHT not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"labels": {"/World/Grund": "a"}}, "labels = '/World/Grund': no such prim .* mean /World/Ground?"),
+        ({"lights": [{"model": "sky", "file": "no.png"}]}, "lights.0.file = .*no.png': no such file"),
+    ],
+)
+def test_wrong_lights_and_labels_are_refused_in_isaac_sim(isaac, tmp_path, fields, message):
+    """A misspelt prim would stay unlabelled, or a light be left out."""
+    isaac()
+    with pytest.raises(ConfigError, match=message) as caught:
+        Simulation(yard(tmp_path, **fields), engine="isaac")
+    assert str(caught.value).startswith(f"{tmp_path / 'yard.yaml'}: ")

@@ -175,6 +175,31 @@ def test_a_flat_lamp_shines_one_way(renderer: EmbreeRenderer) -> None:
     assert (radiance(renderer, above, middle) == 0).all()
 
 
+@pytest.mark.parametrize("kind", ["SphereLight", "DiskLight"])
+@pytest.mark.parametrize("count", [1, 9])
+def test_a_spot_shines_within_its_cone(renderer: EmbreeRenderer, kind: str, count: int) -> None:
+    """A spot would light all around it, as the chosen lamps or among the others."""
+    cone = {"cone_angle": 30.0, "cone_softness": 0.4}
+    ground = ("ground", quad(40.0), GROUND, np.eye(4))
+    lights = [lamp(kind, (0.0, 0.0, 3.0), 500.0, radius=0.1) for _ in range(count)]
+    spots = [dataclasses.replace(one, parameters={**one.parameters, **cone}) for one in lights]
+    bare, seen = (radiance(renderer, scene(ground, lights=group)) for group in (lights, spots))
+    rays = world_rays(DOWN)
+    points = rays * (5 / -rays[..., 2:]) + [0, 0, 5]
+    cosine = 3.0 / np.linalg.norm(points - [0, 0, 3.0], axis=-1)
+    edge, whole = math.cos(math.radians(30.0)), math.cos(math.radians(18.0))
+    part = np.clip((cosine - edge) / (whole - edge), 0.0, 1.0)
+    expected = bare * (part * part * (3.0 - 2.0 * part))[..., None]
+    assert (expected[..., 0] == 0).any()
+    assert (part == 1).any()
+    if count == 1:
+        np.testing.assert_allclose(seen, expected, rtol=2e-3, atol=1e-3 * bare.max())
+    else:
+        # The light of lamps that no ray goes to is interpolated between points.
+        np.testing.assert_allclose(seen.mean(), expected.mean(), rtol=0.01)
+        assert (seen[cosine < edge - 0.1] == 0).all()
+
+
 def test_lamps_beyond_those_that_rays_go_to(renderer: EmbreeRenderer) -> None:
     """Lamps without shadow rays would not light the scene."""
     spread = [lamp("SphereLight", (0.3 * k - 1.5, 0.0, 3.0), 500.0, radius=0.1) for k in range(11)]

@@ -210,6 +210,26 @@ def test_a_ball_lamp_lights_by_the_square_of_its_distance(renderer: MitsubaRende
         np.testing.assert_allclose(radiance[2:4, 3:5].mean(), expected, rtol=0.03)
 
 
+def test_a_spot_shines_within_its_cone(renderer: MitsubaRenderer, caplog: pytest.LogCaptureFixture) -> None:
+    """A spot would light all around it, be shadowed by what is behind it, or be of another strength."""
+    cone = {"radius": 0.1, "cone_angle": 30.0, "cone_softness": 0.2}
+    spot = Light("/Lamp", "SphereLight", at((0, 0, 2)), (500.0,) * 3, cone)
+    floor, roof = ("ground", quad(8.0), GRAY, np.eye(4)), ("roof", quad(8.0), GRAY, at((0, 0, 2.5)))
+    view = View(DOWN.lens, (8, 6), np.array([0.0, 0.0, 1.0]), DOWN.rotation)
+    renderer.load(scene(floor, roof, lights=[spot]))
+    middle = renderer.render(view, ["radiance"], samples=64).radiance
+    assert middle is not None
+    np.testing.assert_allclose(middle[2:4, 3:5].mean(), 0.5 * 500.0 * 0.05**2, rtol=0.03)
+    beside = View(DOWN.lens, (8, 6), np.array([3.0, 0.0, 0.1]), DOWN.rotation)
+    renderer.load(scene(floor, lights=[spot]))
+    dark = renderer.render(beside, ["radiance"], samples=16).radiance
+    assert dark is not None
+    assert dark.max() == 0.0
+    flat = Light("/Flat", "RectLight", at((0, 0, 2)), (500.0,) * 3, {"cone_angle": 30.0})
+    renderer.load(scene(floor, lights=[flat]))
+    assert "/Flat: photo mode leaves out the cone of a RectLight" in caplog.text
+
+
 def test_lamps_shine_one_way_and_have_no_entity(renderer: MitsubaRenderer) -> None:
     """A ceiling lamp would emit upwards, or be an obstacle in depth images."""
     lamp = Light("/Lamp", "RectLight", at((0, 0, 2)), (500.0,) * 3, {"width": 1.0, "height": 1.0})

@@ -361,9 +361,14 @@ def lights_of(tmp_path, *lights):
 def test_lights_of_a_file_shine(tmp_path):
     """A world would be black, or its lamps of another strength, place or direction."""
     sun = {"type": "directional", "intensity": 1e5, "color": [1.0, 0.5, 0.25]}
-    scene = lights_of(tmp_path, sun, {"type": "point", "intensity": 800.0}, {"type": "spot", "spot": {}})
+    scene = lights_of(
+        tmp_path,
+        sun,
+        {"type": "point", "intensity": 800.0},
+        {"type": "spot", "spot": {"innerConeAngle": 0.2, "outerConeAngle": 0.5}},
+    )
     sun, lamp, spot = scene.lights
-    assert (sun.kind, lamp.kind, spot.kind) == ("DistantLight", "SphereLight", "DiskLight")
+    assert (sun.kind, lamp.kind, spot.kind) == ("DistantLight", "SphereLight", "SphereLight")
     # 100,000 lx are the sun of the shipped worlds; glTF's -z is turned down.
     np.testing.assert_allclose(sun.color, (3000.0, 1500.0, 750.0), rtol=1e-6)
     for light in (sun, spot):
@@ -374,7 +379,8 @@ def test_lights_of_a_file_shine(tmp_path):
     # 800 cd give 800 lx at 1 m: radiance of the sphere by its projected area.
     radiance = lamp.color[0] / (4.0 * math.pi * lamp.parameters["radius"] ** 2)
     assert radiance * math.pi * lamp.parameters["radius"] ** 2 == pytest.approx(800.0 * 0.03)
-    assert any("cones of spot lights left out" in line for line in scene.warnings)
+    cone = spot.parameters["cone_angle"], spot.parameters["cone_softness"]
+    assert cone == pytest.approx((math.degrees(0.5), 0.6))
     assert not any("KHR_lights_punctual" in line for line in scene.warnings)
 
 

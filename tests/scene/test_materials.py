@@ -409,7 +409,7 @@ def test_packaged_udim_tiles_are_unpacked(
 @pytest.mark.parametrize("kind", ["preview", "mdl", "dome"])
 @pytest.mark.parametrize("address", ["https://example.invalid/a.png", "omniverse://host/a.<UDIM>.png"])
 def test_remote_textures_are_left_out(kind: str, address: str) -> None:
-    """A file would be refused for an image that no simulation may download."""
+    """A file would be refused for an image out of reach."""
     stage = Usd.Stage.CreateInMemory()
     if kind == "dome":
         UsdGeom.Cube.Define(stage, "/Box")

@@ -69,6 +69,18 @@ def test_unresolved_references_and_sublayers_are_warnings(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("beside", ["", CUBE])
+def test_a_remote_payload_out_of_reach_is_a_line(tmp_path: Path, beside: str) -> None:
+    """A world whose payload is at a server could not be flown in without network."""
+    path = write(
+        tmp_path / "world.usda",
+        HEADER + beside + 'def Xform "Far" ( payload = @https://example.invalid/far.usd@ ) {}\n',
+    )
+    scene = translate(path)
+    assert any("example.invalid/far.usd" in line for line in scene.warnings)
+    assert len(scene.instances) == bool(beside)
+
+
 def test_openusd_prints_again_once_it_need_not_be_quiet(capfd: pytest.CaptureFixture[str]) -> None:
     """OpenUSD's diagnostics would stay suppressed after their capture."""
     notices = Notices()

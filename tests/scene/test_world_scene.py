@@ -72,6 +72,25 @@ def test_lights_of_a_world_file(tmp_path: Path) -> None:
     assert (lamp.parameters["radius"], lamp.parameters["normalize"]) == (0.1, 1.0)
 
 
+@pytest.mark.parametrize("direction", [(0, 0, -1), (0, 0, 2), (0, 3, 0), (1, -2, 0.5)])
+def test_a_spot_of_a_world_file(tmp_path: Path, direction: tuple[float, float, float]) -> None:
+    """A spot would shine elsewhere, mirrored or within another cone."""
+    given = {
+        "model": "spot",
+        "position": [1, 2, 3],
+        "direction": list(direction),
+        "angle": 0.5,
+        "softness": 0.3,
+    }
+    (spot,) = scene_of(world(tmp_path, lights=[given])).lights
+    turn = spot.transform[:3, :3]
+    np.testing.assert_allclose(turn.T @ turn, np.eye(3), atol=1e-12)
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+    np.testing.assert_allclose(-turn[:, 2], np.array(direction) / np.linalg.norm(direction), atol=1e-12)
+    assert spot.parameters["cone_angle"] == pytest.approx(math.degrees(0.5))
+    assert spot.parameters["cone_softness"] == 0.3
+
+
 def test_labels_of_a_world_file(tmp_path: Path) -> None:
     """Objects of a file without labels could not be annotated, or labels of one world be in another."""
     named = scene_of(world(tmp_path, labels={"/World/Ground": "floor"}))
@@ -84,9 +103,16 @@ def test_labels_of_a_world_file(tmp_path: Path) -> None:
     ("fields", "message"),
     [
         ({"labels": {"/World/Grund": "a"}}, "labels = '/World/Grund': no such prim .* mean /World/Ground?"),
-        ({"lights": [{"model": "bulb"}]}, "lights.0 .* must have one of 'sun', 'sky', 'lamp' as 'model'"),
+        (
+            {"lights": [{"model": "bulb"}]},
+            "lights.0 .* must have one of 'sun', 'sky', 'lamp', 'spot' as 'model'",
+        ),
         ({"lights": [{"elevation": 1.0}]}, "lights.0 .* must have 'model'"),
         ({"lights": [{"model": "sky", "file": "no.png"}]}, "lights.0.file = .*no.png': no such file"),
+        (
+            {"lights": [{"model": "spot", "position": [0, 0, 1], "direction": [0, 0, 0]}]},
+            r"lights.0.direction = .*: must not be zero",
+        ),
         ({"lights": [{"model": "sun", "intensity": -1}]}, "lights.0.intensity = -1.*: must be at least 0"),
     ],
 )

@@ -12,7 +12,8 @@ class Lamp:
     """Light source: 0 distant, 1 sphere or cylinder, 2 flat and emitting along its axis.
 
     From its middle to its edges go `across` and `down`, a cylinder's half length and nothing, or nothing. The
-    extent is the radius of a disc with its area, at a distance of 1 if it is distant.
+    extent is the radius of a disc with its area, at a distance of 1 if it is distant. `cone` holds the factor
+    and the offset that make the cosine to the axis 0 at the edge of a spot and 1 where it is whole.
     """
 
     kind: wp.int32
@@ -25,6 +26,7 @@ class Lamp:
     strength: wp.vec3f
     softness: wp.float32
     radius: wp.float32
+    cone: wp.vec2f
 
 
 @wp.func

@@ -6,7 +6,7 @@ import numpy.typing as npt
 LANES = 8
 """Number of lamps at a time."""
 
-_COLUMNS = 15
+_COLUMNS = 17
 _NEVER = 1.0e30
 
 RANKING = """
@@ -68,7 +68,13 @@ RANKING = """
             const Eight along = most(-(x * column(4, k) + y * column(5, k) + z * column(6, k)), none);
             const Whole flat = column(10, k) > none;
             const Eight spread = held * (flat ? held + column(11, k) : root(held));
-            const Eight share = lit ? onto * (flat ? along : one) / spread : none;
+            Eight share = lit ? onto * (flat ? along : one) / spread : none;
+            const Eight slope = column(15, k);
+            if (any(slope > none)) {
+                const Eight cosine_to_axis = along / root(most(square, none + 1.0e-12f));
+                const Eight part = least(most(slope * cosine_to_axis + column(16, k), none), one);
+                share *= part * part * (3.0f - 2.0f * part);
+            }
             Eight seen = one;
             if (inside > 0.0f) {
                 Eight sum = none;
@@ -133,7 +139,7 @@ RANKING = """
 
 
 def lamp_columns(lamps: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
-    """Return lamps as columns for `rank_lamps`, their number a multiple of `LANES`, shape (15, P).
+    """Return lamps as columns for `rank_lamps`, their number a multiple of `LANES`, shape (17, P).
 
     A distant lamp is one at its direction from each point; lamps that fill up the last columns are dark.
 
@@ -152,6 +158,7 @@ def lamp_columns(lamps: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
     columns[12, :count] = np.where(distant, 0.0, lamps["radius"] ** 2)
     columns[12, count:] = 1.0
     columns[14, :count] = lamps["half_extent"]
+    columns[15:17, :count] = lamps["cone"].T
     columns[13] = _NEVER
     columns[13, :count][~distant] = 0.0
     return columns

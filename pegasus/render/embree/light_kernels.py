@@ -22,6 +22,7 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
     }} points;
     struct alignas(32) Lamps {{
         float kind[8], position[3][8], axis[3][8], strength[3][8], softness[8], radius[8], shown[8];
+        float slope[8], offset[8];
         float half_extent[8];
     }} lamps;
     typedef float Row[8];
@@ -166,6 +167,8 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
                     lamps.softness[j] = lamp.softness;
                     lamps.radius[j] = lamp.radius;
                     lamps.half_extent[j] = lamp.half_extent;
+                    lamps.slope[j] = lamp.cone[0];
+                    lamps.offset[j] = lamp.cone[1];
                 }}
                 if (!some) continue;
                 // Irradiance at normal incidence: exactly pi L r^2 / d^2 from a sphere, and
@@ -180,7 +183,14 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
                 const Three near = toward * (one / length);
                 const Three way = {{
                     distant ? axis.x : near.x, distant ? axis.y : near.y, distant ? axis.z : near.z}};
-                const Three light = rows(lamps.strength) * (row(lamps.shown) * (distant ? one : onto));
+                Eight shown = row(lamps.shown);
+                const Eight slope = row(lamps.slope);
+                if (any(slope > none)) {{
+                    // UsdLuxShapingAPI, cone:softness, over the cosine in place of the angle.
+                    const Eight part = least(most(row(lamps.offset) - slope * near.dot(axis), none), one);
+                    shown *= part * part * (3.0f - 2.0f * part);
+                }}
+                const Three light = rows(lamps.strength) * (shown * (distant ? one : onto));
                 const Eight cosine = n.dot(way), nl = most(cosine, none);
                 const Three half = unit(way - v);
                 const Eight nh = least(most(n.dot(half), none), one);

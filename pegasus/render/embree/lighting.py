@@ -287,6 +287,7 @@ def _lamp_rows(lights: Sequence[Light], middle: Array) -> Any:
 
 def _row(light: Light, middle: Array) -> Any:
     row: Any = empty_rows(lamp_kernels.Lamp, 1)
+    row["cone"] = _cone(light)
     color = np.array(light.color)
     if light.kind == "DistantLight":
         radius = np.radians(light.parameters.get("angle", 0.53)) / 2
@@ -318,6 +319,17 @@ def _row(light: Light, middle: Array) -> Any:
         row["across"] = matrix[:3, 0] * light.parameters.get("length", 1.0) / 2
         length = light.parameters.get("length", 1.0) * x
         across, surface = 2 * radius * length, 2 * np.pi * radius * length
+    row["axis"] = -matrix[:3, 2] / max(z, 1e-300)
     row["kind"], row["radius"], row["half_extent"] = _BALL, radius, np.sqrt(across / np.pi) / 2
     row["strength"] = color * across / (max(surface, 1e-12) if normalized else 1.0)
     return row
+
+
+def _cone(light: Light) -> tuple[float, float]:
+    """Return slope and offset of a cone; see `Lamp`."""
+    if light.kind == "DistantLight" or "cone_angle" not in light.parameters:
+        return 0.0, 1.0
+    edge = np.radians(min(light.parameters["cone_angle"], 180.0))
+    whole = edge * (1.0 - min(max(light.parameters.get("cone_softness", 0.0), 0.0), 1.0))
+    slope = 1.0 / max(np.cos(whole) - np.cos(edge), 1e-4)
+    return slope, -slope * float(np.cos(edge))

@@ -320,7 +320,8 @@ class PathIntegrator:
         distance = dr.norm(way)
         ray = mi.Ray3f(start, way / distance)
         # Mitsuba puts sun and sky just outside the world, closer than a moving object may be.
-        distant = aim.delta | (aim.emitter == mi.EmitterPtr(self._sky))
+        at_point = mi.has_flag(aim.emitter.flags(), mi.EmitterFlags.DeltaPosition)
+        distant = (aim.delta & ~at_point) | (aim.emitter == mi.EmitterPtr(self._sky))
         ray.maxt = dr.select(distant, dr.largest(mi.Float), distance * (1.0 - 1e-3))
         return dr.select(active & (aim.pdf != 0.0), value * strength * share, 0.0), ray
 

@@ -3,6 +3,7 @@
 Sky image and strengths are those of the fast renderer, so that exposures agree.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from pegasus.render.sky import Sky, sky_image, sun_direction
 from pegasus.scene.scene import Light
+
+_LOG = logging.getLogger(__name__)
 
 # Sampling weight of all lamps together relative to sun and sky, which have 1 each. By day, lamps contribute
 # only to nearby surfaces.
@@ -21,7 +24,7 @@ _PEAK = 50.0
 
 
 def emitters(mitsuba: Any, lights: Sequence[Light]) -> tuple[list[Any], list[Any]]:
-    """Return emitters without a position, and the shapes of lamps.
+    """Return emitters without a shape, and the shapes of lamps.
 
     A distant light is a point-like sun, its colour the irradiance at normal incidence. The colour of a lamp
     is its radiance, or its power if normalized.
@@ -55,10 +58,13 @@ def emitters(mitsuba: Any, lights: Sequence[Light]) -> tuple[list[Any], list[Any
     lamps = [lamp for lamp in lamps if lamp.power > 0.0]
     total = sum(lamp.power for lamp in lamps)
     share = _LAMPS_BY_DAY if len(distant) > 1 else 1.0
-    shapes = [
-        mitsuba.load_dict(lamp.shape(mitsuba, weight=share * max(lamp.power / total, 0.1 / len(lamps))))
-        for lamp in lamps
-    ]
+    shapes = []
+    for lamp in lamps:
+        weight = share * max(lamp.power / total, 0.1 / len(lamps))
+        if lamp.is_spot:
+            distant.append(mitsuba.load_dict(lamp.spot(mitsuba, weight=weight)))
+        else:
+            shapes.append(mitsuba.load_dict(lamp.shape(mitsuba, weight=weight)))
     return distant, shapes
 
 
@@ -99,6 +105,37 @@ class _Lamp:
         normalized = bool(light.parameters.get("normalize", 0.0))
         self._radiance = [part / area if normalized else part for part in light.color]
         self.power = area * max(self._radiance)
+        self._cone = light.parameters.get("cone_angle", 180.0), light.parameters.get("cone_softness", 0.0)
+        has_cone = "cone_angle" in light.parameters
+        self.is_spot = has_cone and self._kind == "SphereLight"
+        """Shines within a cone, from a point."""
+        if has_cone and not self.is_spot:
+            _LOG.warning(
+                "%s: photo mode leaves out the cone of a %s, which Mitsuba has for points only",
+                light.path,
+                self._kind,
+            )
+
+    def spot(self, mitsuba: Any, *, weight: float) -> dict[str, Any]:
+        """Return the emitter of a spot; Mitsuba fades it over the angle by a line.
+
+        Args:
+            mitsuba: The module.
+            weight: How often it is sampled, relative to other emitters.
+        """
+        angle, softness = self._cone
+        matrix = np.eye(4)
+        matrix[:3, :3] = self._axes @ np.diag([1.0, -1.0, -1.0])
+        matrix[:3, 3] = self._position
+        intensity = [np.pi * self._extent[0] ** 2 * part for part in self._radiance]
+        return {
+            "type": "spot",
+            "to_world": mitsuba.ScalarTransform4f(matrix),
+            "intensity": {"type": "rgb", "value": intensity},
+            "cutoff_angle": angle,
+            "beam_width": angle * min(1.0 - softness, 0.999),
+            "sampling_weight": weight,
+        }
 
     def shape(self, mitsuba: Any, *, weight: float) -> dict[str, Any]:
         """Return the emissive shape.

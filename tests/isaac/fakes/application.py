@@ -327,6 +327,8 @@ class Kit:
         self.device = Device("cpu")
         self.frame_dt = 1.0 / 60.0
         self.frames = self.ready_at = 0
+        self.quit_code = None
+        """Exit code of an application whose window was closed."""
         self.assets_root = "omniverse://fake/Isaac"
         self.characters = {}
         self.asked, self.answers_after = [], 0.0
@@ -346,6 +348,8 @@ class Kit:
 
     def update(self):
         """Run a frame: commit the timeline, step physics while it plays, and render."""
+        if self.quit_code is not None:
+            self.log.append(("error", "a frame of an application that has ended"))
         self.timeline.commit()
         if self.timeline.is_playing():
             if self.settings.get_as_bool(PLAY_SIMULATIONS):

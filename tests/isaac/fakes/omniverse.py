@@ -34,7 +34,7 @@ class App:
         kit().update()
 
     def is_running(self):
-        return True
+        return kit().quit_code is None
 
     def is_app_ready(self):
         return kit().frames >= kit().ready_at
