@@ -15,7 +15,6 @@ from omni.isaac.core.world import World
 from scipy.spatial.transform import Rotation
 
 from pegasus.simulator.logic.backends import Backend
-from pegasus.simulator.logic.backends.ros2_backend import ROS2Backend
 from pegasus.simulator.logic.graphical_sensors.monocular_camera import MonocularCamera
 from pegasus.simulator.logic.interface.pegasus_interface import PegasusInterface
 from pegasus.simulator.logic.vehicles.multirotor import Multirotor, MultirotorConfig
@@ -62,6 +61,16 @@ class Hold(Backend):
         self.speeds = self.vehicle.force_and_torques_to_velocities(1.5 * float(push @ axis), torque)
 
 
+class Listener(Hold):
+    """Listen as the second backend, which nobody asks for speeds."""
+
+    def update(self, dt):
+        pass
+
+    def input_reference(self):
+        raise AssertionError("the first backend drives")
+
+
 pg = PegasusInterface()
 pg._world = World(**pg._world_settings)
 world = pg.world
@@ -78,10 +87,7 @@ world.scene.add(
 )
 config = MultirotorConfig()
 hold = Hold()
-config.backends = [
-    hold,
-    ROS2Backend(vehicle_id=1, config={"namespace": "drone", "sub_control": False, "pub_tf": False}),
-]
+config.backends = [hold, Listener()]
 config.graphical_sensors = [MonocularCamera("camera", config={"resolution": (40, 30), "update_rate": 60.0})]
 vehicle = Multirotor(
     "/World/quadrotor", ROBOTS["Iris"], 0, [1.0, 2.0, 0.1], [0.0, 0.0, 0.0, 1.0], config=config
