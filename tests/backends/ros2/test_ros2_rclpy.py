@@ -211,7 +211,10 @@ def test_the_stand_in_has_the_signatures_of_rclpy(call):
         found = [item.name for item in parameters if item.kind is not inspect.Parameter.KEYWORD_ONLY]
         assert found == wanted["positional"]
         found = [item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY]
-        assert found == wanted["keyword"]
+        if function is stands_in:
+            assert found == wanted["keyword"]
+        # Later releases of Jazzy have more keywords.
+        assert set(found) >= set(wanted["keyword"])
 
 
 def _real(call):
