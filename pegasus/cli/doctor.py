@@ -19,6 +19,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pegasus.backends.ros2.transport import find_driver
 from pegasus.base.errors import ConfigError
 from pegasus.cli.requirements import Requirement
 from pegasus.cli.terminal import console
@@ -228,18 +229,17 @@ def _no_autopilot(subject: str, build: str, error: ConfigError) -> Finding:
 
 def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) -> Finding:
     distribution = environment.get("ROS_DISTRO")
-    found = find_spec("rclpy" if distribution else "cyclonedds") is not None
-    if found and find_spec("rosbags") is None:
+    package = "rclpy" if distribution else "cyclonedds"
+    problem = _driver_problem(package)
+    if problem is None and find_spec("rosbags") is None:
         remedy = "pip install pegasus-multirotor[rosbags]"
         return Finding(Status.OPTIONAL, "ROS 2", "the package rosbags is missing", remedy)
-    if distribution and found:
+    if distribution and problem is None:
         return Finding(Status.OK, "ROS 2", f"{distribution}, rclpy for this Python")
     if distribution:
         remedy = "run Pegasus with the Python that this ROS 2 was built for"
-        return Finding(
-            Status.OPTIONAL, "ROS 2", f"{distribution} sourced, but no rclpy for this Python", remedy
-        )
-    if found:
+        return Finding(Status.OPTIONAL, "ROS 2", f"{distribution} sourced, but {problem}", remedy)
+    if problem is None:
         return Finding(Status.OK, "ROS 2", f"cyclonedds {importlib.metadata.version('cyclonedds')}")
     if setups := sorted(installed.glob("*/setup.bash")):
         return Finding(Status.OPTIONAL, "ROS 2", f"{setups[-1].parent}, not sourced", f"source {setups[-1]}")
@@ -249,6 +249,17 @@ def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) ->
         "not found",
         "install ROS 2 and source it, or pip install pegasus-multirotor[ros2]",
     )
+
+
+def _driver_problem(package: str) -> str | None:
+    """Return the reason why a driver of ROS 2 cannot be used; None if it can."""
+    if find_spec(package) is None:
+        return f"no {package} for this Python"
+    try:
+        find_driver(package)
+    except ConfigError as error:
+        return f"{package} {error.problem}"
+    return None
 
 
 def _port(subject: str, kind: socket.SocketKind, port: int, remedy: str) -> Finding:

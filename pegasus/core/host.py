@@ -60,11 +60,7 @@ class Host(Protocol):
         """Return whether an engine is the application's."""
 
     def open_scene(self, engine: Engine) -> Scene | None:
-        """Return the scene of the stage that is open, None for an engine that loads worlds from files.
-
-        Raises:
-            ConfigError: If the stage holds no geometry.
-        """
+        """Return the scene of the stage that is open, None for an engine that loads worlds from files."""
 
     def world_file(self, name: str, address: str) -> Path:
         """Return a local USD file that refers to a scene at an address.

@@ -9,7 +9,7 @@ import numpy as np
 
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
-from pegasus.config.scenario import WorldSpec
+from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.vehicle_manager import VehicleManager
@@ -28,7 +28,7 @@ from pegasus.isaac.vehicle_prims import (
     turn_propellers,
     write_states,
 )
-from pegasus.isaac.world_stage import only_vehicles_move, require_metric
+from pegasus.isaac.world_stage import only_vehicles_move, require_geometry, require_metric
 from pegasus.panel.session import Session
 from pegasus.panel.worker import Worker
 from pegasus.panel.world_part import load_into
@@ -360,23 +360,33 @@ _RATE = 250
 _RATE_ATTRIBUTE = "physxScene:timeStepsPerSecond"
 
 
-def simulation_of_stage(*, rate: float | None = None, seed: int = 0) -> Simulation:
+def simulation_of_stage(
+    *, rate: float | None = None, seed: int = 0, origin: OriginSpec | None = None, empty: bool = False
+) -> Simulation:
     """Return a simulation of the open stage, without vehicles.
 
     Args:
         rate: Steps per second [Hz]; that of the physics scene of the stage if None.
         seed: Seed of every random stream.
+        origin: Geographic place of the stage's origin; that of worlds without one if None.
+        empty: Accept a stage without geometry.
 
     Raises:
-        ConfigError: If no stage is open, or it is not in metres with z up.
+        ConfigError: If no stage is open, it is not in metres with z up, or it has no geometry.
     """
     stage = kit.stage()
     if stage is None:
         raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
     require_metric(stage)
+    if not empty:
+        require_geometry(stage)
     if rate is None:
         rates = [prim.GetAttribute(_RATE_ATTRIBUTE).Get() for prim in stage.Traverse()]
         rate = next((float(value) for value in rates if value), float(_RATE))
     engine = IsaacEngine(rate=rate, keep_stage=True)
-    world = WorldSpec(name=Path(stage.GetRootLayer().identifier).stem, usd=Path(stage_source(stage)))
+    world = WorldSpec(
+        name=Path(stage.GetRootLayer().identifier).stem,
+        usd=Path(stage_source(stage)),
+        origin=origin or OriginSpec(),
+    )
     return Simulation(world, engine=engine, rate=rate, seed=seed)

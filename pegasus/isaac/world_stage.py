@@ -188,15 +188,12 @@ def _completed(file: Path, lights: Sequence[Light], labels: Mapping[str, str]) -
     return path
 
 
-def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
-    """Return the scene of the open stage without vehicles, whose geometry is read on first use.
+def require_geometry(stage: Usd.Stage) -> None:
+    """Require a stage with geometry beside vehicles.
 
     Raises:
-        ConfigError: If no stage is open, or it has no geometry except vehicles.
+        ConfigError: If it has none.
     """
-    stage = kit.stage()
-    if stage is None:
-        raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
     vehicles = tuple(entry.path for entry in saved_vehicles(stage))
     beside = (prim for prim in stage.Traverse() if not _is_below(str(prim.GetPath()), vehicles))
     if not any(prim.IsA(UsdGeom.Gprim) or prim.IsA(UsdGeom.PointInstancer) for prim in beside):
@@ -206,6 +203,17 @@ def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
             value=Path(stage.GetRootLayer().identifier).stem,
             remedy="check that its references resolve and that its prims are active",
         )
+
+
+def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
+    """Return the scene of the open stage without vehicles, whose geometry is read on first use.
+
+    Raises:
+        ConfigError: If no stage is open.
+    """
+    stage = kit.stage()
+    if stage is None:
+        raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
     _warn_without_colliders(stage)
 
     def copied() -> Usd.Stage:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from pegasus.backends import BACKENDS
 from pegasus.backends.ardupilot.program import Program
+from pegasus.backends.ros2.transport import find_driver
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import resource, user_config
 from pegasus.config import settings
@@ -63,7 +63,7 @@ def backend_choices(directory: str | None = None, *, chosen: str = "") -> list[C
             "ArduPilot in lockstep.",
             lambda: Program.find(directory if chosen == ARDUPILOT else None),
         ),
-        _backend(ROS2, "ROS 2 topics.", _find_ros2),
+        _backend(ROS2, "ROS 2 topics.", find_driver),
     ]
 
 
@@ -119,12 +119,4 @@ def _find_px4(directory: str | None) -> None:
             field="directory",
             value=str(folder),
             remedy=f"make -C {folder} px4_sitl_default",
-        )
-
-
-def _find_ros2() -> None:
-    if find_spec("rclpy") is None and find_spec("cyclonedds") is None:
-        raise ConfigError(
-            "neither rclpy nor cyclonedds is installed",
-            remedy="pip install 'pegasus-multirotor[ros2]', or source a ROS 2 installation",
         )

@@ -4,6 +4,7 @@ import importlib.metadata
 import platform
 import socket
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -167,7 +168,22 @@ def test_ros2(tmp_path, monkeypatch):
     assert doctor._ros2({}, tmp_path).remedy == f"source {setup}"
     assert "no rclpy" in doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).found
     monkeypatch.setattr(doctor, "find_spec", {"rclpy": object(), "rosbags": object()}.get)
+    monkeypatch.setattr(doctor, "find_driver", lambda _: object)
     assert doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).status is Status.OK
+
+
+def test_ros2_that_cannot_be_imported(tmp_path, monkeypatch):
+    """An rclpy of another Python, whose import fails, would count as ready."""
+    broken = tmp_path / "rclpy"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise ImportError('built for another Python')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rclpy"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "pegasus.backends.ros2.rclpy_transport", raising=False)
+    finding = doctor._ros2({"ROS_DISTRO": "humble"}, tmp_path / "none")
+    assert finding.status is Status.OPTIONAL
+    assert "humble sourced, but rclpy cannot be used (rclpy: built for another Python)" in finding.found
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])

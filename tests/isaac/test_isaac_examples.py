@@ -120,6 +120,45 @@ def test_px4_pair(isaac, example, version, tmp_path, capsys):
     assert "PX4 1: up to" in said
 
 
+def _hovering(tmp_path):
+    """Return a PX4 backend whose program takes off at once."""
+    tree = PX4Tree(tmp_path / "PX4-Autopilot")
+    tree.say("--mission hover --ready 1")
+    return PX4(tree.folder)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_px4_single(isaac, example, version, tmp_path, capsys):
+    """PX4 would not fly the vehicle, or lose lockstep."""
+    kit = isaac(version)
+    assert example("px4_single").main(_hovering(tmp_path), duration=6.0, speed=None) > 1.0
+    assert kit.physics.steps_by["step"] == 1500
+    assert "PX4 flew up to" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_px4_camera_ros2(isaac, example, version, tmp_path, monkeypatch):
+    """The camera would not be on ROS 2, or at a wrong rate, while PX4 flies."""
+    pytest.importorskip("cyclonedds")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")
+    kit = isaac(version)
+    module = example("px4_camera_ros2")
+    seen = {}
+
+    def stepping(simulation, duration, *, speed, run=module.Simulation.stepping):
+        yield from run(simulation, duration, speed=speed)
+        for graph in kit.graphs:
+            for node, values in graph.published.items():
+                seen[f"{values['nodeNamespace']}/{values['topicName']}"] = graph.messages[node] / duration
+
+    monkeypatch.setattr(module.Simulation, "stepping", stepping)
+    height = module.main(_hovering(tmp_path), duration=6.0, resolution=(40, 30), speed=None)
+    assert height > 1.0
+    for topic in ("color/image_raw", "depth/image_raw", "color/camera_info"):
+        assert seen[f"drone0/front/{topic}"] == pytest.approx(25.0, abs=1.0)
+    assert module.mission().duration > 10.0
+
+
 def test_newton_flight(isaac, example, capsys):
     """Newton would not be switched on, or add its own gravity to the vehicle's."""
     kit = isaac()

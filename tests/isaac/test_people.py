@@ -14,7 +14,13 @@ from tests.isaac.contract import NEWEST, VERSIONS
 @pytest.fixture
 def assets(tmp_path):
     """Return a folder with two characters and their animation graph, laid out like the asset root."""
-    folder = tmp_path / "Isaac" / "People" / "Characters"
+    make_assets(tmp_path)
+    return tmp_path
+
+
+def make_assets(root):
+    """Make two characters and their animation graph in a folder, laid out like the asset root."""
+    folder = root / "Isaac" / "People" / "Characters"
     for name in ("F_Business_02", "M_Worker_01"):
         (folder / name).mkdir(parents=True)
         stage = Usd.Stage.CreateNew(str(folder / name / f"{name}.usd"))
@@ -26,7 +32,6 @@ def assets(tmp_path):
     stage.DefinePrim("/Biped/CharacterAnimation/AnimationGraph", "AnimationGraph")
     stage.Save()
     (folder / "empty").mkdir()
-    return tmp_path
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_several_copies_can_be_looked_at(window):
 
 def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
     """The ROS 2 options would be missing in the window."""
-    monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: object())
+    monkeypatch.setattr("pegasus.panel.choices.find_driver", lambda: object)
     user = window()
     shown = opened(user)
     assert "Namespace" not in rows(section(shown, "Backend"))

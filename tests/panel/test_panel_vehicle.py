@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from panel_rig import last_error
+from panel_rig import last_error, no_driver
 
 from pegasus import Simulation
 from pegasus.backends import BACKENDS, PX4
@@ -195,7 +195,7 @@ def test_remove(flat):
 
 def test_what_is_not_installed(flat, monkeypatch):
     """A backend that is not installed would be hidden, or be listed without its remedy."""
-    monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: None)
+    monkeypatch.setattr("pegasus.panel.choices.find_driver", no_driver)
     assert flat.backend.choose("ros2")
     choices = {choice.name: choice for choice in flat.backend.choices}
     assert list(choices) == ["built-in", "px4", "ardupilot", "ros2"]

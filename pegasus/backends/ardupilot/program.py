@@ -167,7 +167,7 @@ def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:
     loop_rate = parameters.get("SCHED_LOOP_RATE", _LOOP_RATE)
     if rate >= _MIN_RATIO * loop_rate:
         return
-    slower = math.floor(rate / _MIN_RATIO)
+    slower = highest_loop_rate(rate)
     alternative = f", or set ArduPilot's parameter SCHED_LOOP_RATE to {slower} or less"
     raise ConfigError(
         f"ArduPilot, whose main loop runs at {loop_rate:g} Hz, does not arm with physics below "
@@ -176,6 +176,11 @@ def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:
         value=rate,
         remedy="raise it" + (alternative if slower >= _MIN_LOOP_RATE else ""),
     )
+
+
+def highest_loop_rate(rate: float) -> int:
+    """Return the highest SCHED_LOOP_RATE [Hz] with which ArduPilot arms at a physics rate [Hz]."""
+    return min(math.floor(rate / _MIN_RATIO), round(_LOOP_RATE))
 
 
 def start_place(origin: Geodetic, yaw: float) -> str:

@@ -8,16 +8,23 @@ from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+
+    _HUMBLE = False
+except ModuleNotFoundError:
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+
+    _HUMBLE = True
 
 from pegasus.backends.ros2.graph import Discovery, QoS
 from pegasus.backends.ros2.names import full_topic
 from pegasus.base.errors import ConfigError
 
-_RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _QUERY_INTERVAL = 25
 """Calls between two looks whether a topic has writers: to take from one without costs as much each time."""
 _SERVICE_PARAMETER = "start_type_description_service"
@@ -237,15 +244,35 @@ def _profile(qos: QoS) -> QoSProfile:
     )
 
 
+def _variables(discovery: Discovery) -> dict[str, str]:
+    """Return the environment variables of a discovery range.
+
+    Raises:
+        ConfigError: If this ROS 2 lacks the range.
+    """
+    if not _HUMBLE:
+        return {"ROS_AUTOMATIC_DISCOVERY_RANGE": discovery.range}
+    if discovery.range == "OFF":
+        raise ConfigError(
+            "ROS 2 Humble cannot switch discovery off",
+            field="ROS_AUTOMATIC_DISCOVERY_RANGE",
+            value="OFF",
+            remedy="use LOCALHOST, or transport cyclonedds",
+        )
+    return {"ROS_LOCALHOST_ONLY": str(int(discovery.range == "LOCALHOST"))}
+
+
 @contextmanager
 def _discovery_range(discovery: Discovery) -> Iterator[None]:
     """Set the discovery range in the environment, from which alone rclpy reads it."""
-    before = os.environ.get(_RANGE_VARIABLE)
-    os.environ[_RANGE_VARIABLE] = discovery.range
+    variables = _variables(discovery)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_RANGE_VARIABLE]
-        else:
-            os.environ[_RANGE_VARIABLE] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

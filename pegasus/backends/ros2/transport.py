@@ -114,7 +114,7 @@ def open_transport(
             remedy=f"use {used} for all vehicles",
         )
     if number not in _SHARED:
-        driver = _driver(used or choice)(discovery)
+        driver = find_driver(used or choice)(discovery)
         _log.info("ROS 2 by %s in domain %d", driver.name, number)
         _SHARED[number] = _Shared(driver, discovery)
     if _SHARED[number].discovery != discovery:
@@ -127,8 +127,15 @@ def open_transport(
     return Transport(_SHARED[number])
 
 
-def _driver(choice: str) -> Callable[[Discovery], Driver]:
-    """Return the class of the driver, with its package imported."""
+def find_driver(choice: str = "auto") -> Callable[[Discovery], Driver]:
+    """Return the class of the driver, with its package imported.
+
+    Args:
+        choice: `rclpy`, `cyclonedds`, or `auto`: rclpy if it is available, else cyclonedds.
+
+    Raises:
+        ConfigError: If its package is missing, or cannot be imported by this Python.
+    """
     problems = []
     for name in _DRIVERS if choice == "auto" else (choice,):
         try:

@@ -6,6 +6,7 @@ message is a mapping of its fields; a block of bytes is a list of numbers.
 
 import dataclasses
 import json
+import os
 import sys
 from typing import get_type_hints
 
@@ -24,6 +25,12 @@ LOOPBACK = (
     "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address='localhost'/></Peers>"
     "</Discovery>"
 )
+if os.environ.get("ROS_DISTRO") == "humble":
+    # Its Fast DDS announces participants by multicast only.
+    LOOPBACK = (
+        "<General><Interfaces><NetworkInterface name='lo' multicast='true'/></Interfaces></General>"
+        "<Discovery><ParticipantIndex>auto</ParticipantIndex></Discovery>"
+    )
 GRAPH = "ros_discovery_info"
 RCLPY_TOPICS = ("rt/parameter_events",)
 """What every node of rclpy writes by itself."""

@@ -69,7 +69,7 @@ class Graph:
     def __init__(self):
         self.alive = []
         self.lock = threading.RLock()
-        self.ranges = []
+        self.ranges, self.localhost = [], []
 
     def add(self, item):
         with self.lock:
@@ -99,6 +99,7 @@ class Context:
         assert domain_id >= 0
         self.domain, self._ok = domain_id, True
         self.graph.ranges.append(os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE"))
+        self.graph.localhost.append(os.environ.get("ROS_LOCALHOST_ONLY"))
         self.graph.add(self)
 
     def ok(self):
@@ -350,14 +351,18 @@ def create_node(
 
 
 @contextmanager
-def installed():
-    """Install the stand-in as rclpy and the ROS message packages; yield its entities."""
+def installed(*, humble=False):
+    """Install the stand-in as rclpy and the ROS message packages; yield its entities.
+
+    Args:
+        humble: Act as ROS 2 Humble, whose module of event callbacks has another name.
+    """
     graph = Graph()
     own_context = type("Context", (Context,), {"graph": graph})
     made = {
         "rclpy": {"init": init, "shutdown": shutdown, "create_node": create_node},
         "rclpy.context": {"Context": own_context},
-        "rclpy.event_handler": {
+        f"rclpy.{'qos_event' if humble else 'event_handler'}": {
             kind.__name__: kind for kind in (PublisherEventCallbacks, SubscriptionEventCallbacks)
         },
         "rclpy.parameter": {"Parameter": Parameter},

@@ -1,6 +1,8 @@
 """Tests of ROS 2 discovery and messages with another process that has its own types and serializer."""
 
+import os
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -32,6 +34,10 @@ from pegasus.backends.ros2.transport import open_transport
 from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
+jazzy_graph = pytest.mark.skipif(
+    bool(find_spec("rclpy")) and os.environ.get("ROS_DISTRO") == "humble",
+    reason="Humble's nodes and endpoints have another encoding, without type hashes",
+)
 HEADER = Header(Time(12, 345), "drone0/base_link")
 SHOWN = {"stamp": {"sec": 12, "nanosec": 345}, "frame_id": "drone0/base_link"}
 
@@ -48,7 +54,7 @@ def test_a_message_arrives_as_another_coder_reads_it(node, peer):
     """Names, order or sizes of an IMU's fields would differ from the ROS type."""
     publisher = node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     peer.ask("listen", topic="/drone0/sensors/imu", kind="Imu")
-    wait_until(lambda: publisher.matched)
+    wait_until(lambda: publisher.matched and peer.ask("matched", topic="/drone0/sensors/imu"))
     message = Imu(
         header=HEADER,
         orientation=Quaternion(0.1, 0.2, 0.3, 0.9),
@@ -71,13 +77,11 @@ def test_sequences_texts_and_bytes_arrive_as_another_coder_reads_them(node, peer
     transforms = node.publisher(TFMessage, "/tf", RELIABLE)
     images = node.publisher(Image, "camera/image", RELIABLE)
     clouds = node.publisher(PointCloud2, "lidar", RELIABLE)
-    for topic, kind in (
-        ("/tf", "TFMessage"),
-        ("/drone0/camera/image", "Image"),
-        ("/drone0/lidar", "PointCloud2"),
-    ):
+    kinds = {"/tf": "TFMessage", "/drone0/camera/image": "Image", "/drone0/lidar": "PointCloud2"}
+    for topic, kind in kinds.items():
         peer.ask("listen", topic=topic, kind=kind, qos="reliable")
     wait_until(lambda: transforms.matched and images.matched and clouds.matched)
+    wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in kinds))
     arms = [TransformStamped(HEADER, f"arm{'_' * i}", Transform(Vector3(0.0, 0.0, i))) for i in range(3)]
     transforms.publish(encode(TFMessage(arms)))
     pixels = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
@@ -160,11 +164,12 @@ def test_who_joins_late_gets_what_is_latched_and_nothing_else(node, peer):
     peer.ask("listen", topic="/tf_static", kind="TFMessage", qos="latched")
     (seen,) = peer.messages("/tf_static")
     assert seen["transforms"][0]["transform"]["translation"]["x"] == 2.0
-    wait_until(lambda: passing.matched)
+    wait_until(lambda: passing.matched and peer.ask("matched", topic="/drone0/passing"))
     passing.publish(encode(Float64(3.0)))
     assert [item["data"] for item in peer.messages("/drone0/passing")] == [3.0]
 
 
+@jazzy_graph
 def test_the_graph_lists_nodes_with_their_topics(node, peer):
     """`ros2 node list` and `ros2 node info` would omit a vehicle, or list a removed one."""
     node.publisher(Imu, "sensors/imu", SENSOR_DATA)
@@ -182,6 +187,7 @@ def test_the_graph_lists_nodes_with_their_topics(node, peer):
     wait_until(lambda: "/drone0/pegasus" not in peer.ask("nodes"))
 
 
+@jazzy_graph
 def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_stays):  # noqa: ARG001
     """Five vehicles would need five participants, or a removed one affect the others."""
     transports = [open_transport(kind) for _ in range(5)]
@@ -198,7 +204,7 @@ def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_s
     wait_until(lambda: not peer.ask("matched", topic="/fleet/d0/value"))
     wait_until(lambda: names & set(peer.ask("nodes")) == names - {"/fleet/d0/pegasus"})
     peer.ask("listen", topic="/fleet/d4/value", kind="Float64", qos="reliable")
-    wait_until(lambda: publishers[4].matched)
+    wait_until(lambda: publishers[4].matched and peer.ask("matched", topic="/fleet/d4/value"))
     publishers[4].publish(encode(Float64(4.0)))
     assert peer.messages("/fleet/d4/value")[0]["data"] == 4.0
     for transport in transports:
@@ -207,6 +213,7 @@ def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_s
     wait_until(lambda: peer.ask("matched", topic="/fleet/d4/value") == 0)
 
 
+@jazzy_graph
 def test_writers_say_type_hash_and_qualities(node, peer):
     """ROS processes would warn of a missing type hash, or reject a wrong type name."""
     node.publisher(Imu, "sensors/imu", SENSOR_DATA)

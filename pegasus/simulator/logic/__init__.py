@@ -1,0 +1,1 @@
+"""Vehicles, backends, sensors, people and the interface."""

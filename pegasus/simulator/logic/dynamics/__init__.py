@@ -1,0 +1,5 @@
+"""Drag."""
+
+from pegasus.simulator.logic.dynamics.linear_drag import LinearDrag
+
+__all__ = ["LinearDrag"]
