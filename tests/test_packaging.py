@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import pegasus
+from pegasus.config.files import load_world
+from pegasus.core.assembly import placed_world
 from pegasus.version import __version__
 from tests.waits import LIMIT
 
@@ -81,6 +83,8 @@ def test_wheel(wheel):
 
 def test_installed_command(wheel, tmp_path):
     """The installed command would be missing, or look for worlds and vehicles in a clone."""
+    # A world that takes long to make would be announced.
+    placed_world(*load_world("courtyard"))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     install = [
