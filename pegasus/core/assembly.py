@@ -75,10 +75,10 @@ def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
     if isinstance(world.usd, str):
         if (opener := running_host()) is None:
             raise ConfigError(
-                f"only Isaac Sim opens {world.usd}",
+                "only Isaac Sim opens it",
                 file=file,
                 field="world",
-                value=world.name,
+                value=world.usd,
                 remedy="run it there (pegasus isaac), or download the file with all that it refers to",
             )
         world = world.model_copy(update={"usd": opener.world_file(world.name, world.usd)})

@@ -100,10 +100,16 @@ def asset_root() -> str:
     """Return the address of Isaac Sim's assets, without a check that they exist.
 
     Raises:
-        ConfigError: If no address is set.
+        ConfigError: If no address is set, or this is not Isaac Sim.
     """
-    from isaacsim.storage.native import get_assets_root_path
-
+    try:
+        from isaacsim.storage.native import get_assets_root_path
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "only Isaac Sim knows where NVIDIA's assets are",
+            field="world",
+            remedy="run the script by its Python",
+        ) from None
     try:
         root = get_assets_root_path(skip_check=True)
     except RuntimeError as error:

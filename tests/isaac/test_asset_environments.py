@@ -253,7 +253,9 @@ def test_an_address_out_of_reach_is_one_line(script, assets, address):
 )
 def test_without_isaac_sim_it_says_who_opens_it(world, named):
     """A standalone run would search a file `/cwd/https:/...`."""
-    with pytest.raises(ConfigError, match=f"only Isaac Sim opens {named}; run it there") as error:
+    with pytest.raises(
+        ConfigError, match=f"world = '{named}': only Isaac Sim opens it; run it there"
+    ) as error:
         Simulation(world)
     assert "\n" not in str(error.value)
 
@@ -283,3 +285,11 @@ def test_an_environment_without_its_parts_is_flown_in(script, assets, caplog):
         assert kit.context.get_stage().GetPrimAtPath("/Root/floor")
     assert "example.invalid/bed.usd" in caplog.text
     assert "texture at a remote address left out" in caplog.text
+
+
+def test_the_asset_root_without_isaac_sim():
+    """A script of Pegasus Simulator run by another Python would end in a traceback at its environment."""
+    from pegasus.simulator.params import SIMULATION_ENVIRONMENTS
+
+    with pytest.raises(ConfigError, match="only Isaac Sim knows where NVIDIA's assets are"):
+        SIMULATION_ENVIRONMENTS["Curved Gridroom"]
