@@ -17,6 +17,12 @@ Reals = Sequence[float]
 """Numbers of a table or a row."""
 
 
+class Symbolic:
+    """Base of the symbols of a trace, which stand for numbers; see `pegasus.base.tracing`."""
+
+    __slots__ = ()
+
+
 class Word(int):
     """Unsigned integer of 64 bits, at least 0 and below 2**64 in every intermediate result.
 
@@ -38,7 +44,10 @@ class Vec3:
     __slots__ = ("x", "y", "z")
 
     def __init__(self, x: float, y: float, z: float) -> None:
-        self.x, self.y, self.z = float(x), float(y), float(z)
+        try:
+            self.x, self.y, self.z = float(x), float(y), float(z)
+        except TypeError:
+            self.x, self.y, self.z = map(_symbol_or_number, (x, y, z))
 
     def __getitem__(self, k: int) -> float:
         return (self.x, self.y, self.z)[k]
@@ -64,7 +73,10 @@ class Quat:
     __slots__ = ("w", "x", "y", "z")
 
     def __init__(self, x: float, y: float, z: float, w: float) -> None:
-        self.x, self.y, self.z, self.w = float(x), float(y), float(z), float(w)
+        try:
+            self.x, self.y, self.z, self.w = float(x), float(y), float(z), float(w)
+        except TypeError:
+            self.x, self.y, self.z, self.w = map(_symbol_or_number, (x, y, z, w))
 
     def __getitem__(self, k: int) -> float:
         return (self.x, self.y, self.z, self.w)[k]
@@ -154,7 +166,8 @@ def sqrt(x: Real) -> Real:
 
 def floor(x: Real) -> Real:
     """Return the largest whole number that is not above x."""
-    return float(math.floor(x)) if math.isfinite(x) else x
+    # The whole numbers of Python have no -0.
+    return float(math.floor(x)) if math.isfinite(x) and x != 0.0 else x
 
 
 def length(values: Reals) -> int:
@@ -216,6 +229,10 @@ def clamped(x: Real, low: Real, high: Real) -> Real:
 def wrapped(angle: Real) -> Real:
     """Return an angle within half a turn of zero, -pi included [rad]."""
     return angle - TURN * floor(angle / TURN + 0.5)
+
+
+def _symbol_or_number(x: Any) -> Any:
+    return x if isinstance(x, Symbolic) else float(x)
 
 
 def _reader(kind: Any) -> Callable[[Any], Any]:

@@ -1,0 +1,14 @@
+"""Tracing of functions: run once on symbols, compiled as a straight line of operations.
+
+from pegasus.base.tracing import column, trace, uniform
+    from pegasus.base.tracing.launches import Program
+
+made = trace(law, uniform("drag", drag), column("velocity", Vec3), outputs=("force", "torque"))
+launch = Program(made).launch(arrays, count)
+launch()
+"""
+
+from pegasus.base.tracing.symbols import TraceError
+from pegasus.base.tracing.traces import Argument, Column, Trace, column, trace, uniform, uniform_values
+
+__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values"]

@@ -1,0 +1,269 @@
+"""C++ text of traces: a straight line of operations on one row, or on several rows side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
+from pegasus.base.tracing.traces import Trace
+
+_SUPPORT = Path(__file__).with_name("lanes.h")
+_TYPES = {REAL: "px_reals", INTEGER: "px_wholes", WORD: "px_words", TRUTH: "px_truths"}
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "eq": "==", "ne": "!=", "and": "&", "or": "|", "bitand": "&", "bitxor": "^", "shift": ">>",
+}  # fmt: skip
+_ROW = 8
+"""Numbers of a packed row of tables: one line of a cache in double precision."""
+
+
+def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
+    """Return the body of a C++ function (columns, first, last, steps) that runs a trace over rows.
+
+    `columns` holds the addresses of inputs, then of outputs. Rows from `first` to `last` - 1 are run, each
+    for a number of steps, of which outputs with names of inputs are handed on.
+
+    Args:
+        trace: The trace.
+        single: Compute in single precision.
+        lanes: Number of rows side by side, 1 for one after another.
+    """
+    return _Text(trace, single=single, lanes=lanes).text()
+
+
+class _Text:
+    def __init__(self, trace: Trace, *, single: bool, lanes: int) -> None:
+        self._trace, self._single, self._lanes = trace, single, lanes
+        self._places = {c.name: k for k, c in enumerate(trace.inputs)}
+        self._carried = {c.name for c, _ in trace.outputs} & set(self._places)
+        self._fixed = self._uniform_symbols()
+        self._packs = _packed_reads(trace)
+        self._tables: list[str] = []
+        self._arrays: dict[Any, str] = {}
+        self._sizes: dict[str, int] = {}
+
+    def text(self) -> str:
+        """Return the whole text."""
+        trace = self._trace
+        count = len(trace.inputs)
+        moving = [(k, c) for k, c in enumerate(trace.inputs) if not c.uniform]
+        results = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
+        lines = [f"px_real* const c{k} = (px_real*)columns.data[{k}];" for k in range(count + len(results))]
+        for k, c in enumerate(trace.inputs):
+            if c.uniform and not c.table:
+                lines += [f"const px_reals i{k}_{n} = px_reals(c{k}[{n}]);" for n in range(c.size)]
+        lines += self._statements([s for s in trace.operations if s.place in self._fixed])
+        body = self._statements([s for s in trace.operations if s.place not in self._fixed])
+        lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
+        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c in moving]
+        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c, _ in results]
+        if self._lanes > 1:
+            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c in moving]
+            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c, _ in results]
+            lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
+            for k, c in moving:
+                size = c.size * self._lanes
+                lines.append(
+                    f"for (int n = 0; n < {size}; n++) b{k}[n] = n < left * {c.size} ? p{k}[n] : px_real(0);"
+                )
+            lines += [f"p{k} = b{k};" for k, *_ in (*moving, *results)] + ["}"]
+        for k, c in moving:
+            const = "" if c.name in self._carried else "const "
+            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {c.size}, {n});" for n in range(c.size)]
+        lines += [f"px_reals o{k}_{n} = px_reals(0);" for k, c, _ in results for n in range(c.size)]
+        loop = bool(self._carried)
+        if loop:
+            lines.append("for (long long step = 0; step < steps; step++) {")
+        lines += body
+        for k, _, values in results:
+            lines += [f"o{k}_{n} = {self._name(x, REAL)};" for n, x in enumerate(values)]
+        for k, c, _ in results:
+            if c.name in self._carried:
+                lines += [f"i{self._places[c.name]}_{n} = o{k}_{n};" for n in range(c.size)]
+        if loop:
+            lines.append("}")
+        for k, c, _ in results:
+            lines += [f"px_store(p{k}, {c.size}, {n}, o{k}_{n});" for n in range(c.size)]
+        if self._lanes > 1:
+            lines.append(f"if (left < {self._lanes}) {{")
+            for k, c, _ in results:
+                lines.append(
+                    f"for (int n = 0; n < left * {c.size}; n++) (c{k} + row * {c.size})[n] = b{k}[n];"
+                )
+            lines.append("}")
+        lines.append("}")
+        head = [
+            f"#define PEGASUS_REAL {'float' if self._single else 'double'}",
+            f"#define PEGASUS_WHOLE {'int' if self._single else 'long'}",
+            f"#define PEGASUS_LANES {self._lanes}",
+        ]
+        return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
+
+    def _uniform_symbols(self) -> set[int]:
+        """Return the operations that are the same for all rows; they stand before the loop."""
+        fixed: set[int] = set()
+        uniform = {c.name for c in self._trace.inputs if c.uniform}
+        for s in self._trace.operations:
+            symbols = [a for a in s.args if isinstance(a, Symbol)]
+            if all(a.args[0] in uniform if a.op == "input" else a.place in fixed for a in symbols):
+                fixed.add(s.place)
+        return fixed
+
+    def _statements(self, symbols: Sequence[Symbol]) -> list[str]:
+        lines: list[str] = []
+        done: set[int] = set()
+        for s in symbols:
+            pack = self._packs.get(s.place)
+            if pack is None or s.place in self._fixed:
+                lines.append(f"const {_TYPES[s.kind]} v{s.place} = {self._expression(s)};")
+                continue
+            if pack[0].place not in done:
+                done.add(pack[0].place)
+                lines += self._packed(pack)
+        return lines
+
+    def _packed(self, pack: Sequence[Symbol]) -> list[str]:
+        """Return the lines that read several numbers of tables at one place."""
+        parts = [_place(s) for s in pack]
+        table, base, first = parts[0][0], parts[0][1], min(offset for _, _, offset in parts)
+        place = pack[0].place
+        if all(other == table for other, _, _ in parts):
+            array, size = self._table(table)
+            index = self._name(base, INTEGER)
+            columns = [offset - first for _, _, offset in parts]
+            if first:
+                index = f"{index} + px_wholes({first})"
+        else:
+            array, size = self._packed_table(tuple((t, offset) for t, _, offset in parts))
+            index = f"{self._name(base, INTEGER)} * px_wholes({_ROW})"
+            columns = list(range(len(parts)))
+        lines = [f"px_reals g{place}[{_ROW}]; px_eight({array}, {index}, {size}, g{place});"]
+        return lines + [
+            f"const px_reals v{s.place} = g{place}[{column}];"
+            for s, column in zip(pack, columns, strict=True)
+        ]
+
+    def _packed_table(self, parts: tuple[tuple[Any, int], ...]) -> tuple[str, int]:
+        """Return the array in which numbers of several tables at one place lie side by side."""
+        if parts not in self._arrays:
+            tables = [self._trace.graph.tables[t] for t, _ in parts]
+            rows = max(map(len, tables))
+            # Rows beyond the end of one table hold its last number, as a single read of it does.
+            numbers = [
+                t[min(max(r + offset, 0), len(t) - 1)] if k < len(parts) else 0.0
+                for r in range(rows)
+                for k, (t, offset) in enumerate(
+                    [
+                        *((t, o) for t, (_, o) in zip(tables, parts, strict=True)),
+                        *[((0.0,), 0)] * (_ROW - len(parts)),
+                    ]
+                )
+            ]
+            self._arrays[parts] = self._array(numbers)
+        return self._arrays[parts], self._sizes[self._arrays[parts]]
+
+    def _table(self, table: Any) -> tuple[str, int]:
+        """Return the name of the array of a table, and its length."""
+        if isinstance(table, str):
+            column = self._trace.inputs[self._places[table]]
+            return f"c{self._places[table]}", column.size
+        if table not in self._arrays:
+            self._arrays[table] = self._array(self._trace.graph.tables[table])
+        return self._arrays[table], self._sizes[self._arrays[table]]
+
+    def _array(self, numbers: Sequence[float]) -> str:
+        name = f"t{len(self._tables)}"
+        self._sizes[name] = len(numbers)
+        # Rows of eight may be read from any place on.
+        text = ",".join(self._literal(x) for x in (*numbers, *[0.0] * (_ROW - 1)))
+        self._tables.append(f"static const px_real {name}[] = {{{text}}};")
+        return name
+
+    def _literal(self, x: float) -> str:
+        x = float(np.float32(x)) if self._single else float(x)
+        if x != x:
+            return "px_real(NAN)"
+        if abs(x) == float("inf"):
+            return "px_real(INFINITY)" if x > 0 else "-px_real(INFINITY)"
+        return f"px_real({x!r})"
+
+    def _name(self, value: Any, kind: str) -> str:
+        """Return the name or the literal of a value of a kind."""
+        if isinstance(value, Symbol):
+            if value.op == "input":
+                return f"i{self._places[value.args[0]]}_{value.args[1]}"
+            name = f"v{value.place}"
+            if value.kind == kind:
+                return name
+            if value.kind == TRUTH:
+                return f"px_select({name}, px_reals(1), px_reals(0))"
+            return f"px_convert({name}, {_TYPES[kind]})"
+        if kind == TRUTH:
+            return "px_yes" if value else "px_no"
+        if kind == REAL:
+            return f"px_reals({self._literal(value)})"
+        return f"{_TYPES[kind]}({int(value)}{'ull' if kind == WORD else 'll'})"
+
+    def _expression(self, s: Symbol) -> str:
+        kinds = [a.kind for a in s.args if isinstance(a, Symbol)]
+        if s.op == "gather":
+            array, size = self._table(s.args[0])
+            return f"px_gather({array}, {self._name(s.args[1], INTEGER)}, {size})"
+        if s.op == "select":
+            parts = self._name(s.args[0], TRUTH), *(self._name(a, s.kind) for a in s.args[1:])
+            return f"px_select({', '.join(parts)})"
+        if s.op in _SIGNS:
+            a, b = (self._name(x, kinds[0]) for x in s.args)
+            made = f"{a} {_SIGNS[s.op]} {b}"
+            compared = s.kind == TRUTH and kinds[0] != TRUTH
+            return f"px_is({made})" if compared else made
+        if s.op == "neg":
+            return f"-{self._name(s.args[0], s.kind)}"
+        if s.op == "not":
+            return f"px_not({self._name(s.args[0], TRUTH)})"
+        if s.op in ("int", "real", "word"):
+            return f"px_convert({self._name(s.args[0], kinds[0])}, {_TYPES[s.kind]})"
+        names = (self._name(x, kinds[0]) for x in s.args)
+        return f"px_{s.op}({', '.join(names)})"
+
+
+def _place(s: Symbol) -> tuple[Any, Any, int]:
+    """Return table, index and constant offset of a read of a table."""
+    table, index = s.args
+    if isinstance(index, Symbol) and index.op == "add":
+        for one, other in (index.args, index.args[::-1]):
+            if isinstance(one, Symbol) and not isinstance(other, Symbol):
+                return table, one, int(other)
+    return table, index, 0
+
+
+def _packed_reads(trace: Trace) -> dict[int, list[Symbol]]:
+    """Return the reads of tables that share a place and are done at once, by the number of each."""
+    groups: dict[Any, list[Symbol]] = {}
+    for s in trace.operations:
+        if s.op == "gather" and isinstance(s.args[1], Symbol):
+            table, index, _ = _place(s)
+            groups.setdefault((index.place, table if isinstance(table, str) else None), []).append(s)
+    packs: dict[int, list[Symbol]] = {}
+    for group in groups.values():
+        for pack in _fitting(group):
+            if len(pack) >= 3:
+                packs |= {s.place: pack for s in pack}
+    return packs
+
+
+def _fitting(group: Sequence[Symbol]) -> list[list[Symbol]]:
+    """Return the parts of a group of reads that fit in a row."""
+    parts: list[list[Symbol]] = []
+    for s in sorted(group, key=lambda s: (str(_place(s)[0]), _place(s)[2])):
+        table, _, offset = _place(s)
+        last = parts[-1] if parts else []
+        near = last and all(_place(t)[0] == table for t in last) and offset - _place(last[0])[2] < _ROW
+        mixed = last and not isinstance(table, str) and len(last) < _ROW
+        if near or mixed:
+            last.append(s)
+        else:
+            parts.append([s])
+    return parts

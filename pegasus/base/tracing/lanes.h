@@ -1,0 +1,112 @@
+// Operations of traced code, on one row (PEGASUS_LANES 1) or on several rows side by side.
+// Text of a function's body: PEGASUS_REAL, PEGASUS_WHOLE and PEGASUS_LANES are defined before it.
+// Each operation rounds once, alike in both forms: px_exact, at the start of a block, forbids contraction.
+typedef PEGASUS_REAL px_real;
+typedef PEGASUS_WHOLE px_whole;
+typedef unsigned long long px_uword;
+
+#if PEGASUS_LANES == 1
+typedef px_real px_reals;
+typedef px_whole px_wholes;
+typedef px_uword px_words;
+typedef double px_wide;
+typedef bool px_truths;
+#define px_yes true
+#define px_not(c) (!(c))
+#define px_convert(x, kind) ((kind)(x))
+#else
+typedef px_real px_reals __attribute__((ext_vector_type(PEGASUS_LANES)));
+typedef px_whole px_wholes __attribute__((ext_vector_type(PEGASUS_LANES)));
+typedef px_uword px_words __attribute__((ext_vector_type(PEGASUS_LANES)));
+typedef double px_wide __attribute__((ext_vector_type(PEGASUS_LANES)));
+typedef px_wholes px_truths;
+typedef px_reals px_unaligned __attribute__((aligned(4)));
+#define px_yes px_truths(-1)
+#define px_not(c) (~(c))
+#define px_convert(x, kind) __builtin_convertvector(x, kind)
+#endif
+#define px_no px_truths(0)
+#define px_select(c, a, b) ((c) ? (a) : (b))
+#define px_is(c) px_convert(c, px_truths)
+
+#ifdef __CUDACC__
+#define px_inline
+#define px_exact
+#define px_sqrt(x) ::sqrt(x)
+#define px_floor(x) ::floor(x)
+#define px_abs(x) ::fabs(x)
+#define px_bits(x) ((px_words)__double_as_longlong((double)(x)))
+#define px_number(x) ((px_real)__longlong_as_double((long long)(x)))
+#else
+#define px_inline __attribute__((always_inline))
+#define px_exact _Pragma("clang fp contract(off)")
+#define px_sqrt(x) __builtin_elementwise_sqrt(x)
+#define px_floor(x) __builtin_elementwise_floor(x)
+#define px_abs(x) __builtin_elementwise_abs(x)
+#define px_bits(x) __builtin_bit_cast(px_words, px_convert(x, px_wide))
+#define px_number(x) px_convert(__builtin_bit_cast(px_wide, x), px_reals)
+#endif
+
+// The quotient of whole numbers, rounded down.
+#define px_floordiv(a, b) (((a) - ((((a) % (b)) + (b)) % (b))) / (b))
+
+// Numbers of a table at places within it: a row that does not use the number may have any place.
+#if PEGASUS_LANES == 1
+auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline {
+    return table[k < 0 ? 0 : k < size ? k : size - 1];
+};
+// Eight numbers side by side from a place on.
+auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* out) px_inline {
+    const px_real* row = table + (k < 0 ? 0 : k < size ? k : size - 1);
+    for (int q = 0; q < 8; q++) out[q] = row[q];
+};
+auto px_load = [](const px_real* rows, int width, int k) px_inline { return rows[k]; };
+auto px_store = [](px_real* rows, int width, int k, px_reals x) px_inline { rows[k] = x; };
+#else
+auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline {
+    px_wholes place = k < px_wholes(0) ? px_wholes(0) : k;
+    place = place < px_wholes(size) ? place : px_wholes(size - 1);
+    px_reals x;
+    _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) x[l] = table[place[l]];
+    return x;
+};
+auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* out) px_inline {
+    px_wholes place = k < px_wholes(0) ? px_wholes(0) : k;
+    place = place < px_wholes(size) ? place : px_wholes(size - 1);
+#if PEGASUS_LANES == 8
+    // Rows as they lie in memory, then the transposed matrix by three rounds of exchanges.
+    typedef px_reals px_row __attribute__((aligned(4)));
+    px_reals r[8], a[8], c[8];
+    _Pragma("unroll") for (int l = 0; l < 8; l++) r[l] = *(const px_row*)(table + place[l]);
+    _Pragma("unroll") for (int l = 0; l < 8; l += 2) {
+        a[l] = __builtin_shufflevector(r[l], r[l + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        a[l + 1] = __builtin_shufflevector(r[l], r[l + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    _Pragma("unroll") for (int l = 0; l < 8; l += 4) {
+        c[l] = __builtin_shufflevector(a[l], a[l + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        c[l + 1] = __builtin_shufflevector(a[l], a[l + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        c[l + 2] = __builtin_shufflevector(a[l + 1], a[l + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        c[l + 3] = __builtin_shufflevector(a[l + 1], a[l + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    _Pragma("unroll") for (int l = 0; l < 4; l++) {
+        out[l] = __builtin_shufflevector(c[l], c[l + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        out[l + 4] = __builtin_shufflevector(c[l], c[l + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#else
+    _Pragma("unroll") for (int q = 0; q < 8; q++)
+        _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) out[q][l] = table[place[l] + q];
+#endif
+};
+auto px_load = [](const px_real* rows, int width, int k) px_inline {
+    if (width == 1) return px_reals(*(const px_unaligned*)rows);
+    px_reals x;
+    _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) x[l] = rows[l * width + k];
+    return x;
+};
+auto px_store = [](px_real* rows, int width, int k, px_reals x) px_inline {
+    if (width == 1)
+        *(px_unaligned*)rows = x;
+    else
+        _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) rows[l * width + k] = x[l];
+};
+#endif

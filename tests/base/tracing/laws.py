@@ -1,0 +1,160 @@
+# ruff: noqa: ARG001
+"""Laws that tests trace."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, exp, floor, interpolate, length, magnitude, sin
+from pegasus.environment.gravity import GravityParameters, gravity_at
+
+
+def moon_gravity(p: GravityParameters, altitude: Real) -> Real:
+    """Return the gravity of the Moon."""
+    return 1.62
+
+
+def wind_by_weight(p: GravityParameters, position: Vec3, t: Real) -> Vec3:
+    """Return a wind whose law calls the shipped gravity."""
+    return Vec3(gravity_at(p, position[2]), sin(t), 0.0)
+
+
+def environment(
+    p: GravityParameters, gravity: Callable[..., Real], wind: Callable[..., Vec3], position: Vec3, t: Real
+) -> tuple[Real, Vec3]:
+    """Return gravity and wind by laws handed over."""
+    return gravity(p, position[2]), wind(p, position, t)
+
+
+def heavier_gravity(p: GravityParameters, altitude: Real) -> Real:
+    """Return the shipped gravity and one percent."""
+    return 1.01 * gravity_at(p, altitude)
+
+
+def drag_wrench(v: Vec3) -> Vec3:
+    """Return a force: a helper with the name of a function of the step."""
+    return v * -0.5
+
+
+def odd_drag(
+    p: Any, air_velocity: Vec3, angular_velocity: Vec3, speeds: Reals, density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return force and torque of a drag with that helper."""
+    return drag_wrench(air_velocity), Vec3(0.0, 0.0, 0.0)
+
+
+def early_returns(x: Real) -> Real:
+    """Return by several ways, some of them within a loop."""
+    if x != x:
+        return -1.0
+    for k in range(6):
+        if x < float(k):
+            return float(k) + x
+        if x > 1e3:
+            break
+    if x > 4.0:
+        if x > 1e6:
+            return 7.0
+        x = x - 4.0
+    return x * 2.0
+
+
+def skips(x: Real) -> Real:
+    """Return a sum of which some parts are skipped."""
+    total = 0.0
+    k = 0
+    while k < 8:
+        k += 1
+        if magnitude(x) < k and k != 3 and not x > 6.5:
+            continue
+        total += floor(x * k) if x > 0 else -x
+    return total
+
+
+def chosen(table: Reals, x: Real) -> Real:
+    """Return a number of a table by an index that is computed, and one of a table of its own."""
+    k = int(min(max(x, 0.0), length(table) - 1.0))
+    return table[k] + (2.0, -1.0, 0.5)[min(k, 2)]
+
+
+def between(x: Real) -> Real:
+    """Return a choice by comparisons that are joined."""
+    return 1.0 if -1.0 < x <= 2.0 or x == 5.0 else exp(-x * x)
+
+
+def held(x: Real, table: Reals, values: Reals) -> Real:
+    """Return a number of a piecewise linear function."""
+    return interpolate(x, table, values)
+
+
+def closures(x: Real) -> Real:
+    """Return what functions made within a function give."""
+    factor = 3.0
+
+    def inner(y: Real) -> Real:
+        if y > 0:
+            return y * factor
+        return -y
+
+    def twice(f: Callable[[Real], Real], y: Real) -> Real:
+        return f(f(y))
+
+    parts = [twice(inner, x + k) for k in range(3)]
+    return sum(parts) + twice(lambda y: y if y > 1 else y + 0.5, x)
+
+
+def stores(x: Real) -> Real:
+    """Return a sum of places that are written under conditions."""
+    places = [0.0, 1.0, 2.0]
+    same = places
+    if x > 0:
+        places[1] = x
+        places[2] += 1.0
+    elif x < -1:
+        same[0] = places[2]
+    return places[0] + same[1] * 2.0 + places[2] * 3.0
+
+
+def turned_vectors(q: Quat, flag: Real) -> tuple[Quat, Vec3]:
+    """Return vectors chosen by a condition."""
+    v = Vec3(q[0], q[1], q[2])
+    if flag > 0:
+        q = q * 2.0
+        v = -v
+    return q, v
+
+
+def has_while(x: Real) -> Real:
+    """Loop for a number of times that differs."""
+    while x > 1.0:
+        x = x - 1.0
+    return x
+
+
+def has_power(x: Real) -> Real:
+    """Use the power operator."""
+    return x**3
+
+
+def has_array_call(x: Real) -> Real:
+    """Call a function of C."""
+    import math
+
+    return math.sin(x)
+
+
+def has_half_return(x: Real) -> Real:  # noqa: RET503
+    """Return on one way only."""
+    if x > 0:
+        return x
+
+
+def has_raise(x: Real) -> Real:
+    """Raise an error for some rows."""
+    if x < 0:
+        raise ValueError("below 0")
+    return x
+
+
+def calls_bad(x: Real) -> Real:
+    """Call a function that cannot be traced."""
+    return 1.0 + has_power(x)
