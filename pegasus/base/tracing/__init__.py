@@ -8,7 +8,8 @@ launch = Program(made).launch(arrays, count)
 launch()
 """
 
+from pegasus.base.tracing.adjoint import vjp
 from pegasus.base.tracing.symbols import TraceError
 from pegasus.base.tracing.traces import Argument, Column, Trace, column, trace, uniform, uniform_values
 
-__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values"]
+__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values", "vjp"]

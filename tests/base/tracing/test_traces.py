@@ -1,0 +1,144 @@
+"""Traces: errors, keys, single precision, and the step of the plant."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+
+from pegasus import Multirotor
+from pegasus.base.step_math import Quat, Real, Vec3
+from pegasus.base.tracing import TraceError, column, trace, uniform
+from pegasus.base.tracing.launches import Program
+from pegasus.dynamics.drag import LinearDrag, linear_drag
+from tests.base.tracing import laws
+from tests.base.tracing.comparison import equal, flat_result
+from tests.base.tracing.plant_step import STATE, flying, own_thrust, step_of, step_trace
+
+
+@pytest.mark.parametrize(
+    ("law", "line", "reason"),
+    [
+        (laws.has_while, "while x > 1.0:", "count over a range"),
+        (laws.has_power, "return x**3", "use x * x or power(x, y)"),
+        (laws.calls_bad, "return x**3", "use x * x or power(x, y)"),
+        (laws.has_array_call, "return math.sin(x)", "use those of pegasus.base.step_math"),
+        (laws.has_half_return, "return x", "returns nothing on another way"),
+        (laws.has_raise, 'raise ValueError("below 0")', "cannot be raised for some rows"),
+    ],
+)
+def test_a_law_that_cannot_be_traced_is_named_with_its_line(law: Any, line: str, reason: str) -> None:
+    """A user would look for the fault in Pegasus, not in the own law."""
+    with pytest.raises(TraceError) as caught:
+        trace(law, column("x"))
+    file = Path(laws.__file__)
+    place, _, rest = str(caught.value).partition(": `")
+    name, _, number = place.rpartition(":")
+    assert Path(name) == file
+    assert file.read_text().splitlines()[int(number) - 1].strip().startswith(line)
+    assert rest.startswith(line)
+    assert reason in rest
+
+
+def test_nothing_is_hidden_by_folding() -> None:
+    """A wrench that is not finite would pass as a finite one."""
+
+    def law(x: Real) -> tuple[Real, Real, Real]:
+        return x * 0.0, x - x, (x + 0.0) * 1.0 - 0.0
+
+    made = trace(law, column("x"))
+    assert [s.op for s in made.operations] == ["mul", "sub", "add"]
+
+
+def test_constants_fold_and_equal_operations_are_one() -> None:
+    """The step would do the same work several times."""
+
+    def law(x: Real, y: Real) -> Real:
+        factor = 2.0 if x > 0 else 4.0
+        return (1.0 / factor) * (x + y) + (x + y) * (1.0 / factor)
+
+    made = trace(law, column("x"), column("y"))
+    assert sorted(s.op for s in made.operations) == ["add", "add", "gt", "mul", "select"]
+
+
+def drag_trace(coefficient: float, **kind: bool) -> Any:
+    """Return the trace of a drag with its coefficient as an input or a literal."""
+    drag = LinearDrag(coefficients=(coefficient, 0.2, 0.3))
+    given = uniform("drag", drag) if kind["as_input"] else drag
+    return trace(linear_drag, given, column("v", Vec3), Vec3(0.0, 0.0, 0.0), (), 1.0, outputs=("f", "t"))
+
+
+def test_vehicles_of_one_structure_share_code() -> None:
+    """Each airframe would be compiled anew, for seconds."""
+    assert drag_trace(0.1, as_input=True).key == drag_trace(0.7, as_input=True).key
+    assert drag_trace(0.1, as_input=False).key != drag_trace(0.7, as_input=False).key
+
+
+def test_compiled_code_is_kept() -> None:
+    """Each start would compile for seconds."""
+    first, again = Program(drag_trace(0.1, as_input=True)), Program(drag_trace(0.7, as_input=True))
+    assert first.kernel is again.kernel
+    folder = Path(str(wp.config.kernel_cache_dir))
+    kept = sorted(folder.glob(f"wp_{first.kernel.module.name}_*/*.o"))
+    assert len(kept) == 1
+    stamp = kept[0].stat().st_mtime_ns
+    Program(drag_trace(0.3, as_input=True))
+    assert kept[0].stat().st_mtime_ns == stamp
+
+
+def test_a_missing_or_wrong_column_is_named() -> None:
+    """Code would read beyond the end of an array."""
+    program = Program(drag_trace(0.1, as_input=True))
+    good = {"drag.coefficients": np.ones(3), "v": np.ones((5, 3)), "f": np.ones((5, 3)), "t": np.ones((5, 3))}
+    with pytest.raises(ValueError, match="the column v is missing"):
+        program.launch({k: a for k, a in good.items() if k != "v"}, 5)
+    with pytest.raises(ValueError, match=r"the column f is float32 of shape \(5, 3\)"):
+        program.launch({**good, "f": np.ones((5, 3), dtype=np.float32)}, 5)
+    with pytest.raises(ValueError, match=r"the column v is float64 of shape \(5, 3\); .* \(6, 3\)"):
+        program.launch(good, 6)
+
+
+def test_changed_inputs_are_read_and_rows_beyond_the_count_are_left_alone() -> None:
+    """A parameter would keep its old value, and a neighbour be overwritten."""
+    program = Program(drag_trace(0.1, as_input=True))
+    columns = {"drag.coefficients": np.ones(3), "v": np.ones((13, 3))}
+    columns |= {"f": np.full((13, 3), 7.0), "t": np.full((13, 3), 7.0)}
+    launch = program.launch(columns, 11)
+    launch()
+    columns["drag.coefficients"][0] = 5.0
+    launch()
+    assert columns["f"][:11].tolist() == [[-5.0, -1.0, -1.0]] * 11
+    assert (columns["f"][11:] == 7.0).all()
+
+
+@pytest.mark.parametrize("name", ["iris", "crazyflie"])
+def test_the_step_of_the_plant_has_the_bits_of_python(name: str) -> None:
+    """A flight would depend on how many vehicles fly."""
+    vehicle, count = Multirotor(name, sensors={}), 11
+    made, start, step = step_trace(vehicle, 0.002), flying(vehicle, 11), step_of(vehicle, 0.002)
+    many, one = ({n: a.copy() for n, a in start.items()} for _ in range(2))
+    Program(made).launch(many, count)(3)
+    single = Program(made, lanes=1).launch(one, count)
+    for _ in range(3):
+        single()
+    with own_thrust(vehicle):
+        for i in range(count):
+            rows = [start[n][i].tolist() for n in (*STATE, "rotor_speed", "command")]
+            state: Any = Vec3(*rows[0]), Quat(*rows[1]), Vec3(*rows[2]), Vec3(*rows[3]), rows[4]
+            for _ in range(3):
+                state = step(*state, rows[5])
+            for n, value in zip((*STATE, "rotor_speed"), state, strict=True):
+                assert equal(np.array(flat_result(value)), many[n][i]), n
+                assert equal(many[n][i], one[n][i]), n
+
+
+def test_single_precision_is_near() -> None:
+    """Learning in single precision would see another vehicle."""
+    vehicle = Multirotor("iris", sensors={})
+    made, exact = step_trace(vehicle, 0.002), flying(vehicle, 16)
+    single = {n: a.astype(np.float32) for n, a in exact.items()}
+    Program(made).launch(exact, 16)(50)
+    Program(made, real=np.float32).launch(single, 16)(50)
+    assert np.abs(single["position"] - exact["position"]).max() < 1e-4
+    assert np.abs(single["rotor_speed"] / exact["rotor_speed"] - 1.0).max() < 1e-6
