@@ -241,8 +241,7 @@ def _loaded(
     start_warp()
     try:
         kernel = kernel_of(function, replaced, kinds, gradients)
-        if not _cached(kernel.module.name):
-            _announce()
+        announce_compilation(kernel.module.name)
         if device == "cpu":
             kernel.module.load("cpu")
     except Exception as error:
@@ -270,6 +269,16 @@ def _customs(replaced: Mapping[str, Callable[..., Any]]) -> list[str]:
         generated = function.__module__.startswith("pegasus.generated")
         names += [law.__name__ for law in chosen] if generated else [function.__name__]
     return names
+
+
+def announce_compilation(module: str) -> None:
+    """Say once that something is compiled, unless the cache holds a version of a module.
+
+    Args:
+        module: Name of the module of Warp.
+    """
+    if not _cached(module):
+        _announce()
 
 
 @functools.cache

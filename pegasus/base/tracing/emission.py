@@ -182,12 +182,14 @@ class _Text:
         return name
 
     def _literal(self, x: float) -> str:
-        x = float(np.float32(x)) if self._single else float(x)
+        if self._single:
+            with np.errstate(over="ignore"):
+                x = float(np.float32(x))
         if x != x:
             return "px_real(NAN)"
         if abs(x) == float("inf"):
             return "px_real(INFINITY)" if x > 0 else "-px_real(INFINITY)"
-        return f"px_real({x!r})"
+        return f"px_real({float(x)!r})"
 
     def _name(self, value: Any, kind: str) -> str:
         """Return the name or the literal of a value of a kind."""

@@ -74,10 +74,25 @@ auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* o
     px_wholes place = k < px_wholes(0) ? px_wholes(0) : k;
     place = place < px_wholes(size) ? place : px_wholes(size - 1);
 #if PEGASUS_LANES == 8
-    // Rows as they lie in memory, then the transposed matrix by three rounds of exchanges.
-    typedef px_reals px_row __attribute__((aligned(4)));
+    // Rows as they lie in memory, then the transposed matrix by three rounds of exchanges: pairs of numbers, then
+    // the registers' parts of 128 bits.
     px_reals r[8], a[8], c[8];
-    _Pragma("unroll") for (int l = 0; l < 8; l++) r[l] = *(const px_row*)(table + place[l]);
+    _Pragma("unroll") for (int l = 0; l < 8; l++) r[l] = *(const px_unaligned*)(table + place[l]);
+    if (sizeof(px_real) == 8) {
+        _Pragma("unroll") for (int l = 0; l < 8; l += 2) {
+            a[l] = __builtin_shufflevector(r[l], r[l + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+            a[l + 1] = __builtin_shufflevector(r[l], r[l + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+        }
+        _Pragma("unroll") for (int l = 0; l < 8; l += 4) for (int odd = 0; odd < 2; odd++) {
+            c[l + odd] = __builtin_shufflevector(a[l + odd], a[l + 2 + odd], 0, 1, 4, 5, 8, 9, 12, 13);
+            c[l + 2 + odd] = __builtin_shufflevector(a[l + odd], a[l + 2 + odd], 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+        _Pragma("unroll") for (int l = 0; l < 4; l++) {
+            out[l] = __builtin_shufflevector(c[l], c[l + 4], 0, 1, 4, 5, 8, 9, 12, 13);
+            out[l + 4] = __builtin_shufflevector(c[l], c[l + 4], 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+        return;
+    }
     _Pragma("unroll") for (int l = 0; l < 8; l += 2) {
         a[l] = __builtin_shufflevector(r[l], r[l + 1], 0, 8, 1, 9, 4, 12, 5, 13);
         a[l + 1] = __builtin_shufflevector(r[l], r[l + 1], 2, 10, 3, 11, 6, 14, 7, 15);

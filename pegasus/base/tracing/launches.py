@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from pegasus.base.arrays import Array
-from pegasus.base.compiler import start_warp
+from pegasus.base.compiler import announce_compilation, start_warp
 from pegasus.base.errors import ConfigError
+from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
 from pegasus.base.tracing.traces import Column, Trace
 
 LANES = 8
-"""Rows side by side: a register of AVX-512, two of AVX2."""
+"""Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
 _PADDING = 7
 """Numbers beyond the end of a table that a read of a row may touch."""
 
@@ -26,8 +26,11 @@ class Program:
         trace: The trace.
         real: `numpy.float64`, in which Python, one row and several rows side by side have the same bits, or
             `numpy.float32`.
-        lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16.
-        device: `cpu`, or a GPU such as `cuda:0`, on which each thread runs one row.
+        lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16; on a GPU each thread runs one row.
+        device: `cpu`, or a GPU such as `cuda:0`.
+
+    Raises:
+        ConfigError: If it cannot be compiled or cached.
     """
 
     def __init__(
@@ -35,10 +38,12 @@ class Program:
     ) -> None:
         start_warp()
         self.trace, self.device, self.real = trace, device, np.dtype(real)
-        text = source_of_trace(trace, single=self.real == np.float32, lanes=1 if device != "cpu" else lanes)
-        self.kernel = _kernel(f"{trace.key}_{self.real.char}_{lanes}", text)
+        lanes = lanes if device == "cpu" else 1
+        text = source_of_trace(trace, single=self.real == np.float32, lanes=lanes)
+        self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{lanes}", text)
+        announce_compilation(self.kernel.module.name)
         try:
-            self.kernel.module.load(device, 1 if device == "cpu" else None)
+            self.kernel.module.load(device, 1 if device == "cpu" else 256)
         except Exception as error:
             reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise ConfigError(
@@ -47,39 +52,47 @@ class Program:
                 remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
             ) from error
 
-    def launch(self, arrays: Mapping[str, Array], count: int) -> "Launch":
+    def launch(self, arrays: Mapping[str, Any], count: int, *, apart: bool = True) -> "Launch":
         """Return a prepared launch over rows 0 to count - 1 of arrays.
 
         Args:
             arrays: Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform
-                inputs (width,); outputs are written. They are kept alive.
+                inputs (width,). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
+                may be the array of an input. They are kept alive.
             count: Number of rows.
+            apart: Whether several threads may run many rows.
+
+        Raises:
+            ValueError: If an array is missing, or has another shape or type.
         """
-        return Launch(self, arrays, count)
+        return Launch(self, arrays, count, apart=apart)
 
 
 class Launch:
-    """Prepared launch of a program over arrays in memory shared with NumPy; calling it runs the rows.
+    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch`."""
 
-    Args:
-        program: The program.
-        arrays: Arrays by name.
-        count: Number of rows.
-
-    Raises:
-        ValueError: If an array is missing, or has another shape or type.
-    """
-
-    def __init__(self, program: Program, arrays: Mapping[str, Array], count: int) -> None:
-        self._tables: list[tuple[Array, Array]] = []
+    def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
+        self._tables: list[tuple[Any, Any]] = []
+        self._device = program.device
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
         self._kept = [self._checked(program, column, arrays, count) for column in columns]
-        self._addresses = np.array([a.ctypes.data for a in self._kept], dtype=np.uint64)
+        addresses = np.array([_address(a) for a in self._kept], dtype=np.uint64)
+        self._addresses: Any = wp.array(addresses, dtype=wp.uint64, device=self._device)
+        on_cpu = self._device == "cpu"
+        parts = portions(count) if on_cpu and apart else [(0, count)]
+        self._commands: list[Any] = [
+            wp.launch(
+                program.kernel,
+                1 if on_cpu else rows,
+                [self._addresses, first, first + rows, rows if on_cpu else 1, 1],
+                device=self._device,
+                record_cmd=True,
+                block_dim=1 if on_cpu else 256,
+            )
+            for first, rows in parts
+        ]
+        self._calls = [command.launch for command in self._commands]
         self._steps = 1
-        shared: Any = wp.array(self._addresses, dtype=wp.uint64, device="cpu", copy=False)
-        self._command: Any = wp.launch(
-            program.kernel, 1, [shared, 0, count, 1], device="cpu", record_cmd=True, block_dim=1
-        )
 
     def __call__(self, steps: int = 1) -> None:
         """Run all rows.
@@ -88,42 +101,62 @@ class Launch:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
         """
         for padded, values in self._tables:
-            padded[: values.size] = values.reshape(-1)
+            if isinstance(padded, wp.array):
+                wp.copy(padded, values.flatten(), count=values.size)
+            else:
+                padded[: values.size] = values.reshape(-1)
         if steps != self._steps:
-            self._command.set_param_at_index(3, steps)
+            for command in self._commands:
+                command.set_param_at_index(4, steps)
             self._steps = steps
-        self._command.launch()
+        if len(self._calls) == 1:
+            self._calls[0]()
+        else:
+            run_together(self._calls)
 
-    def _checked(self, program: Program, column: Column, arrays: Mapping[str, Array], count: int) -> Array:
+    def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
         values = arrays.get(column.name)
         rows = 1 if column.uniform else count
+        title = f"{program.trace.title}: the column {column.name}"
         if values is None:
-            raise ValueError(f"{program.trace.title}: the column {column.name} is missing")
-        if values.dtype != program.real or not values.flags.c_contiguous or values.size < rows * column.size:
+            raise ValueError(f"{title} is missing")
+        on_gpu = isinstance(values, wp.array)
+        kind = np.dtype(wp.dtype_to_numpy(values.dtype)) if on_gpu else values.dtype
+        contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
+        if kind != program.real or not contiguous or values.size < rows * column.size:
             shape = (rows, column.width) if column.width else (rows,)
             raise ValueError(
-                f"{program.trace.title}: the column {column.name} is {values.dtype} of shape {values.shape}; "
+                f"{title} is {kind} of shape {values.shape}; "
                 f"it must be contiguous {program.real} of shape {shape}"
             )
         if not column.table:
             return values
-        padded: Array = np.zeros(column.size + _PADDING, dtype=program.real)
+        size = column.size + _PADDING
+        padded: Any = wp.zeros(size, values.dtype, self._device) if on_gpu else np.zeros(size, program.real)
         self._tables.append((padded, values))
         return padded
 
 
+def _address(values: Any) -> int:
+    """Return the address of the first number of an array."""
+    address: int = values.ptr if isinstance(values, wp.array) else values.ctypes.data
+    return address
+
+
 @functools.cache
-def _kernel(key: str, text: str) -> Any:
+def kernel_of_text(key: str, text: str) -> Any:
     """Return the kernel of Warp with the text of a trace; its code is kept by the text."""
     module = wp.get_module(f"pegasus_trace_{key}")
-    module.options |= {"enable_backward": False, "block_dim": 1}
+    # Without fused operations on a GPU too: each rounds once, as in Python.
+    module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False}
 
     @wp.func_native(text)  # type: ignore[untyped-decorator]
     def rows(columns: wp.array(dtype=wp.uint64), first: wp.int64, last: wp.int64, steps: wp.int64):  # type: ignore
         ...
 
     @wp.kernel(module=module)  # type: ignore[untyped-decorator]
-    def run(columns: wp.array(dtype=wp.uint64), first: int, last: int, steps: int):  # type: ignore
-        rows(columns, wp.int64(first + wp.tid()), wp.int64(last), wp.int64(steps))  # type: ignore[operator]
+    def run(columns: wp.array(dtype=wp.uint64), first: int, last: int, span: int, steps: int):  # type: ignore
+        start = first + wp.tid() * span  # type: ignore[operator]
+        rows(columns, wp.int64(start), wp.int64(wp.min(start + span, last)), wp.int64(steps))
 
     return run

@@ -274,6 +274,10 @@ class Graph:
             return self._whole_sum(a, b)
         if kind != REAL or len(args) == 1:
             return self.raw(op, args, kind)
+        if op in ("mul", "div"):
+            signed = self._without_signs(op, a, b)
+            if signed is not None:
+                return signed
         if op == "mul":
             for one, other in ((a, b), (b, a)):
                 if not isinstance(one, Symbol) and one == 1.0:
@@ -296,6 +300,20 @@ class Graph:
         if op in ("add", "mul") and isinstance(a, Symbol) and isinstance(b, Symbol) and b.place < a.place:
             args = b, a
         return self.raw(op, args, kind)
+
+    def _without_signs(self, op: str, a: Any, b: Any) -> Any:
+        """Return a product or quotient with the signs of its parts taken out; None if they have none."""
+        negative = [isinstance(x, Symbol) and x.op == "neg" for x in (a, b)]
+        if not any(negative):
+            return None
+        parts = [x.args[0] if n else x for x, n in zip((a, b), negative, strict=True)]
+        if all(negative):
+            return self.apply(op, *parts, kind=REAL)
+        for k in (0, 1):
+            if not isinstance(parts[k], Symbol):
+                parts[k] = -parts[k]
+                return self.apply(op, *parts, kind=REAL)
+        return self.apply("neg", self.apply(op, *parts, kind=REAL), kind=REAL)
 
     def _whole_sum(self, a: Any, b: Any) -> Any:
         """Return the sum of two whole numbers, constants last and together."""

@@ -1,0 +1,35 @@
+"""Traces as code of a GPU; compiled without one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import warp as wp
+
+from pegasus import Multirotor
+from pegasus.base.compiler import start_warp
+from pegasus.base.tracing.emission import source_of_trace
+from pegasus.base.tracing.launches import kernel_of_text
+from tests.base.tracing.comparison import traced
+from tests.base.tracing.plant_step import step_trace
+from tests.base.tracing.test_bits import elementary_functions, own
+
+
+def plant() -> Any:
+    """Return the trace of a step of the plant."""
+    return step_trace(Multirotor("iris", sensors={}), 0.002)
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("make", [lambda: traced(own()), lambda: traced(elementary_functions()), plant])
+def test_code_of_a_gpu_compiles_without_fused_operations(make: Any, single: bool, tmp_path: Path) -> None:
+    """A fleet on a GPU would not start, or fly apart from one on the CPU."""
+    start_warp()
+    trace = make()
+    kernel = kernel_of_text(f"{trace.key}_ptx_{single}", source_of_trace(trace, single=single, lanes=1))
+    wp.compile_aot_module(kernel.module, arch=80, module_dir=tmp_path, use_ptx=True)
+    (file,) = tmp_path.glob("*.ptx")
+    text = file.read_text()
+    assert "run_" in text
+    assert "fma.rn.f64" not in text
+    assert single or "mul.rn.f64" in text or "mul.f64" in text
