@@ -1,7 +1,8 @@
 """Comparison of laws run by Python with the same laws compiled, one row and several rows side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from pegasus.base.tracing import Argument, Trace, trace, uniform_values
 from pegasus.base.tracing.launches import Program
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-320, 1e300, -1e300, 2.0)
-SIZES: dict[Any, int] = {float: 1, Vec3: 3, Quat: 4}
 Laws = Mapping[str, tuple[Any, Sequence[Any]]]
 
 
@@ -42,23 +42,28 @@ def flat_result(value: Any) -> list[float]:
     return [float(value)]
 
 
-def drawn(laws: Laws, count: int, rng: np.random.Generator) -> dict[str, Array]:
+def drawn(laws: Laws, made: Trace, count: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return columns of random numbers, the last rows with edge values among them."""
-    arrays: dict[str, Array] = {}
-    for _, arguments in laws.values():
-        for a in arguments:
-            if not isinstance(a, Argument):
-                continue
-            if a.uniform:
-                arrays |= uniform_values(a)
-                continue
-            size = SIZES.get(a.kind, 1) * max(a.width, 1)
-            values = rng.normal(0.0, 1.0, (count, size)) * 10.0 ** rng.integers(-2, 3, (count, 1))
-            edge = rng.random((count, size)) < 0.4
+    given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.uniform]
+    arrays: dict[str, Array] = {name: values for a in given for name, values in uniform_values(a).items()}
+    for c in made.inputs:
+        if not c.uniform:
+            values = rng.normal(0.0, 1.0, (count, c.size)) * 10.0 ** rng.integers(-2, 3, (count, 1))
+            edge = rng.random((count, c.size)) < 0.4
             edge[: count // 2] = False
             values[edge] = rng.choice(EDGES, edge.sum())
-            arrays[a.name] = values if size > 1 else values[:, 0].copy()
+            arrays[c.name] = values
     return arrays
+
+
+def row_of(name: str, kind: Any, width: int, arrays: Mapping[str, Array], i: int) -> Any:
+    """Return the value of an argument for a row."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        parts: Any = (row_of(f"{name}.{f.name}", hints[f.name], 0, arrays, i) for f in fields(kind))
+        return kind(*parts)
+    row = arrays[name][i].tolist()
+    return tuple(row) if width else kind(*row)
 
 
 def by_python(law: Any, arguments: Sequence[Any], arrays: Mapping[str, Array], i: int) -> list[float] | None:
@@ -67,9 +72,8 @@ def by_python(law: Any, arguments: Sequence[Any], arrays: Mapping[str, Array], i
     for a in arguments:
         if not isinstance(a, Argument) or a.uniform:
             values.append(a.value if isinstance(a, Argument) else a)
-            continue
-        row = np.atleast_1d(arrays[a.name][i]).tolist()
-        values.append(tuple(row) if a.width else a.kind(*row))
+        else:
+            values.append(row_of(a.name, a.kind, a.width, arrays, i))
     try:
         return flat_result(law(*values))
     except (ArithmeticError, ValueError):
@@ -78,25 +82,22 @@ def by_python(law: Any, arguments: Sequence[Any], arrays: Mapping[str, Array], i
 
 def differences(laws: Laws, *, count: int = 200, seed: int = 1) -> list[str]:
     """Return where bits of laws differ between Python, one row and several rows side by side."""
-    arrays = drawn(laws, count, np.random.default_rng(seed))
     made = traced(laws)
+    arrays = drawn(laws, made, count, np.random.default_rng(seed))
     outputs: dict[int, dict[str, Array]] = {}
     for lanes in (1, 8):
         out = {c.name: np.full((count, c.size), 77.0) for c, _ in made.outputs}
         Program(made, lanes=lanes).launch({**arrays, **out}, count)()
         outputs[lanes] = out
-    found = [
-        f"{name}: one row and eight" for name in outputs[1] if not equal(outputs[1][name], outputs[8][name])
-    ]
+    one, several = outputs[1], outputs[8]
+    found = [f"{name}: one row and eight" for name in one if not equal(one[name], several[name])]
     for name, (law, arguments) in laws.items():
+        columns = [one[c.name] for c, _ in made.outputs if c.name.split(".")[0] == name]
         for i in range(count):
             expected = by_python(law, arguments, arrays, i)
-            parts = [outputs[1][c.name][i] for c, _ in made.outputs if c.name.split(".")[0] == name]
-            if expected is not None and not equal(np.array(expected), np.concatenate(parts)):
-                given = {
-                    a.name: arrays[a.name][i] for a in arguments if isinstance(a, Argument) and not a.uniform
-                }
-                found.append(f"{name} of {given}: Python {expected}, compiled {np.concatenate(parts)}")
+            compiled = np.concatenate([values[i] for values in columns])
+            if expected is not None and not equal(np.array(expected), compiled):
+                found.append(f"{name}, row {i}: Python {expected}, compiled {compiled}")
                 break
     return found
 
