@@ -215,7 +215,7 @@ class _Text:
             return f"px_gather({array}, {self._name(s.args[1], INTEGER)}, {size})"
         if s.op == "select":
             parts = self._name(s.args[0], TRUTH), *(self._name(a, s.kind) for a in s.args[1:])
-            return f"px_select({', '.join(parts)})"
+            return f"px_select{'_words' if s.kind == WORD else ''}({', '.join(parts)})"
         if s.op in _SIGNS:
             a, b = (self._name(x, kinds[0]) for x in s.args)
             made = f"{a} {_SIGNS[s.op]} {b}"

@@ -19,7 +19,7 @@ from pegasus.base.step_types import Quat, Vec3, Word, bits_of, floor, length, nu
 from pegasus.base.tracing import sources
 from pegasus.base.tracing.choices import Mixed, merged
 from pegasus.base.tracing.sources import Source, Statements, refused, source_of
-from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, Symbol, TraceError
+from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Graph, Symbol, TraceError, kind_of
 
 _NORMAL, _BREAK, _CONTINUE, _RETURN = "normal", "break", "continue", "return"
 _JUMPS = {ast.Break: _BREAK, ast.Continue: _CONTINUE}
@@ -63,7 +63,9 @@ class Runner:
             sources.ITEM: self._item,
             sources.BOTH: functools.partial(self._joined, "and"),
             sources.EITHER: functools.partial(self._joined, "or"),
-            sources.NOT: lambda x: graph.opposite(x) if isinstance(x, Symbol) else not x,
+            sources.NOT: lambda x: (
+                graph.opposite(graph.converted(x, TRUTH)) if isinstance(x, Symbol) else not x
+            ),
             sources.CHOICE: self._choice,
         }
 
@@ -79,9 +81,10 @@ class Runner:
             return len(args[0])
         if any(isinstance(a, Symbol) for a in args) and function in self._own:
             return self._own[function](*args)
-        plain = function.__closure__ is None and not named and all(type(a) in _PLAIN for a in args)
-        rewritten = function.__name__ == "<lambda>" and sources.CALL in function.__globals__
-        if plain or rewritten or str(function.__module__).partition(".")[0] in _LIBRARIES:
+        within = sources.CALL in function.__globals__
+        constant = function.__closure__ is None and not named and all(type(a) in _PLAIN for a in args)
+        rewritten = within and function.__name__ == "<lambda>"
+        if (constant and not within) or rewritten or str(function.__module__).partition(".")[0] in _LIBRARIES:
             return function(*args, **named)
         source = source_of(function.__code__)
         # Only functions with branches need their source; without it those of operators run as they are.
@@ -134,12 +137,16 @@ class Runner:
     def _joined(self, op: str, first: Any, later: Callable[[], Any]) -> Any:
         if not isinstance(first, Symbol):
             return later() if bool(first) == (op == "and") else first
-        return self.graph.apply(op, first, later(), kind="truth")
+        other = later()
+        if first.kind == TRUTH == kind_of(other):
+            return self.graph.apply(op, first, other, kind=TRUTH)
+        ways = (other, first) if op == "and" else (first, other)
+        return merged(self.graph, self.graph.converted(first, TRUTH), *ways)
 
     def _choice(self, condition: Any, first: Callable[[], Any], other: Callable[[], Any]) -> Any:
         if not isinstance(condition, Symbol):
             return first() if condition else other()
-        return merged(self.graph, condition, first(), other())
+        return merged(self.graph, self.graph.converted(condition, TRUTH), first(), other())
 
     def _extreme(self, op: str, *args: Any) -> Any:
         found, *others = args
@@ -267,7 +274,9 @@ class _Body:
             test = eval(self._code.expression(statement.test), names)
             if not isinstance(test, Symbol):
                 return self.block(statement.body if test else statement.orelse, names)
-            return self._branches(test, statement, names)
+            return self._branches(graph.converted(test, TRUTH), statement, names)
+        elif isinstance(statement, ast.For | ast.While) and statement.orelse:
+            raise TypeError("a step function has no `else` of a loop")
         elif isinstance(statement, ast.For):
             return self._loop(statement, iter(eval(self._code.expression(statement.iter), names)), names)
         elif isinstance(statement, ast.While):

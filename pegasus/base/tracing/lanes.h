@@ -12,6 +12,7 @@ typedef px_uword px_words;
 typedef double px_wide;
 typedef bool px_truths;
 #define px_yes true
+#define px_select_words(c, a, b) ((c) ? (a) : (b))
 #define px_not(c) (!(c))
 #define px_convert(x, kind) ((kind)(x))
 #else
@@ -21,7 +22,9 @@ typedef px_uword px_words __attribute__((ext_vector_type(PEGASUS_LANES)));
 typedef double px_wide __attribute__((ext_vector_type(PEGASUS_LANES)));
 typedef px_wholes px_truths;
 typedef px_reals px_unaligned __attribute__((aligned(4)));
+typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #define px_yes px_truths(-1)
+#define px_select_words(c, a, b) (px_convert(c, px_longs) ? (a) : (b))
 #define px_not(c) (~(c))
 #define px_convert(x, kind) __builtin_convertvector(x, kind)
 #endif

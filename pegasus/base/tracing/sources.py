@@ -48,7 +48,7 @@ def source_of(code: types.CodeType) -> Source | None:
                 names = {
                     n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
                 }
-                inner = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+                inner = {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
                 return Source(code.co_filename, node, frozenset(names | inner))
         else:
             columns = {

@@ -66,6 +66,9 @@ class Symbol(Symbolic):
     def __floordiv__(self, other: Any) -> Any:
         return self.graph.whole("floordiv", self, other)
 
+    def __mod__(self, other: Any) -> Any:
+        return self - self.graph.whole("floordiv", self, other) * other
+
     def __and__(self, other: Any) -> Any:
         return self.graph.whole("bitand", self, other)
 
@@ -119,7 +122,9 @@ class Symbol(Symbolic):
         )
 
     def __index__(self) -> int:
-        raise TypeError("an index that differs between rows needs a table of numbers")
+        raise TypeError(
+            "a number that differs between rows is no length, and an index of tables of numbers only"
+        )
 
     def __float__(self) -> float:
         raise TypeError("a function of C or NumPy got a number that differs between rows; "

@@ -4,8 +4,24 @@
 from collections.abc import Callable
 from typing import Any
 
-from pegasus.base.step_math import Quat, Real, Reals, Vec3, exp, floor, interpolate, length, magnitude, sin
+from pegasus.base.step_math import (
+    Quat,
+    Real,
+    Reals,
+    Vec3,
+    Word,
+    exp,
+    floor,
+    interpolate,
+    length,
+    magnitude,
+    maximum,
+    minimum,
+    sin,
+)
 from pegasus.environment.gravity import GravityParameters, gravity_at
+
+MASK = Word(0xFFFFFF)
 
 
 def moon_gravity(p: GravityParameters, altitude: Real) -> Real:
@@ -121,6 +137,53 @@ def turned_vectors(q: Quat, flag: Real) -> tuple[Quat, Vec3]:
         q = q * 2.0
         v = -v
     return q, v
+
+
+def loose_truths(x: Real, y: Real) -> tuple[Real, Real, Real]:
+    """Return numbers by conditions that are numbers."""
+    either = x or y
+    both = (x and y) or 3.0
+    if not y:
+        either = either + 1.0
+    return either, both, 1.0 if x else 2.0
+
+
+def inner_constant(x: Real) -> Real:
+    """Return what an inner function gives for a constant by a number of the outer one."""
+
+    def inner(y: Real) -> Real:
+        if x > y:
+            return x
+        return y * 2.0
+
+    return inner(0.5)
+
+
+def whole_numbers(x: Real) -> Real:
+    """Return a number by whole ones and words."""
+    k = int(minimum(maximum(x, -1e3), 1e3))
+    word = Word(k * k) * MASK ^ Word(k // 3 + 1000)
+    if k % 2 == 1:
+        word = word >> Word(3)
+    return Real(word) + k % 7 + k // 4
+
+
+def has_loop_else(x: Real) -> Real:
+    """Have an `else` of a loop."""
+    for k in range(3):
+        if x > k:
+            break
+    else:
+        return 0.0
+    return x
+
+
+def has_length(x: Real) -> Real:
+    """Bound a loop by a number that differs."""
+    total = 0.0
+    for k in range(int(x)):
+        total += k
+    return total
 
 
 def has_while(x: Real) -> Real:

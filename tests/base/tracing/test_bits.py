@@ -37,7 +37,7 @@ POINTS, VALUES = (-2.0, -0.5, 0.0, 3.0, 4.0, 9.0), (1.0, 5.0, -2.0, 0.5, 7.0, 8.
 
 def own() -> Laws:
     """Return laws of every form of Python that is traced."""
-    one = ("early_returns", "skips", "between", "closures", "stores")
+    one = ("early_returns", "skips", "between", "closures", "stores", "inner_constant", "whole_numbers")
     found: dict[str, Any] = {name: (getattr(laws, name), [column(f"{name}_x")]) for name in one}
     found["moon"] = (
         laws.environment,
@@ -50,6 +50,7 @@ def own() -> Laws:
     found["chosen_among"] = laws.chosen, [column("g", float, 4), column("h")]
     found["chosen_uniform"] = laws.chosen, [uniform("table", VALUES), column("i")]
     found["held"] = laws.held, [column("j"), POINTS, VALUES]
+    found["loose_truths"] = laws.loose_truths, [column("m"), column("n")]
     found["turned"] = laws.turned_vectors, [column("k", Quat), column("l")]
     return found
 

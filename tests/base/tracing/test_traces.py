@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 
 from pegasus import Multirotor
+from pegasus.base import elementary
 from pegasus.base.step_math import Quat, Real, Vec3
 from pegasus.base.tracing import TraceError, column, trace, uniform
 from pegasus.base.tracing.launches import Program
@@ -25,6 +26,8 @@ from tests.base.tracing.plant_step import STATE, flying, own_thrust, step_of, st
         (laws.calls_bad, "return x**3", "use x * x or power(x, y)"),
         (laws.has_array_call, "return math.sin(x)", "use those of pegasus.base.step_math"),
         (laws.has_half_return, "return x", "returns nothing on another way"),
+        (laws.has_loop_else, "for k in range(3):", "no `else` of a loop"),
+        (laws.has_length, "for k in range(int(x)):", "is no length"),
         (laws.has_raise, 'raise ValueError("below 0")', "cannot be raised for some rows"),
     ],
 )
@@ -142,3 +145,19 @@ def test_single_precision_is_near() -> None:
     Program(made, real=np.float32).launch(single, 16)(50)
     assert np.abs(single["position"] - exact["position"]).max() < 1e-4
     assert np.abs(single["rotor_speed"] / exact["rotor_speed"] - 1.0).max() < 1e-6
+
+
+def test_elementary_functions_in_single_precision_are_near() -> None:
+    """Their bits of exponents are those of double precision."""
+    names = ("exp", "log", "sin", "cos", "tan", "asin", "expm1")
+
+    def every(x: Real) -> Any:
+        return {name: getattr(elementary, name)(x) for name in names}
+
+    made, count = trace(every, column("x")), 100
+    x = np.random.default_rng(2).uniform(0.01, 0.95, count).astype(np.float32)
+    out = {name: np.zeros(count, dtype=np.float32) for name in names}
+    Program(made, real=np.float32).launch({"x": x, **out}, count)()
+    for name in names:
+        expected = np.array([getattr(elementary, name)(float(v)) for v in x])
+        assert np.abs(out[name] - expected).max() < 1e-6 * max(1.0, np.abs(expected).max()), name
