@@ -96,7 +96,7 @@ class _Text:
         lines.append("}")
         head = [
             f"#define PEGASUS_REAL {'float' if self._single else 'double'}",
-            f"#define PEGASUS_WHOLE {'int' if self._single else 'long'}",
+            f"#define PEGASUS_WHOLE {'int' if self._single else 'long long'}",
             f"#define PEGASUS_LANES {self._lanes}",
         ]
         return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"

@@ -170,7 +170,9 @@ class _Body:
     """
 
     def __init__(self, graph: Graph, source: Source, assigned: frozenset[str]) -> None:
-        self._graph, self._file, self._assigned = graph, source.file, assigned
+        self._graph, self._file = graph, source.file
+        # In the same order in each process: the key of a trace holds the order of its operations.
+        self._assigned = sorted(assigned)
         self._code = _statements(source.file)
 
     def result(self, outcomes: Outcomes) -> Any:

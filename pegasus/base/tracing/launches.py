@@ -15,6 +15,7 @@ from pegasus.base.tracing.traces import Column, Trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
+_REALS: dict[Any, Any] = {wp.float32: np.float32, wp.float64: np.float64}
 _PADDING = 7
 """Numbers beyond the end of a table that a read of a row may touch."""
 
@@ -121,7 +122,7 @@ class Launch:
         if values is None:
             raise ValueError(f"{title} is missing")
         on_gpu = isinstance(values, wp.array)
-        kind = np.dtype(wp.dtype_to_numpy(values.dtype)) if on_gpu else values.dtype
+        kind = np.dtype(_REALS.get(values.dtype, object)) if on_gpu else values.dtype
         contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
         if kind != program.real or not contiguous or values.size < rows * column.size:
             shape = (rows, column.width) if column.width else (rows,)

@@ -148,6 +148,14 @@ def loose_truths(x: Real, y: Real) -> tuple[Real, Real, Real]:
     return either, both, 1.0 if x else 2.0
 
 
+def many_names(x: Real) -> Real:
+    """Return a number of several names that a condition sets."""
+    first, second, third, fourth = x, x, x, x
+    if x > 0:
+        first, second, third, fourth = x + 1.0, x + 2.0, x + 3.0, x + 4.0
+    return first * second - third / fourth
+
+
 def inner_constant(x: Real) -> Real:
     """Return what an inner function gives for a constant by a number of the outer one."""
 

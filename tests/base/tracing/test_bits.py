@@ -37,7 +37,16 @@ POINTS, VALUES = (-2.0, -0.5, 0.0, 3.0, 4.0, 9.0), (1.0, 5.0, -2.0, 0.5, 7.0, 8.
 
 def own() -> Laws:
     """Return laws of every form of Python that is traced."""
-    one = ("early_returns", "skips", "between", "closures", "stores", "inner_constant", "whole_numbers")
+    one = (
+        "early_returns",
+        "skips",
+        "between",
+        "closures",
+        "stores",
+        "inner_constant",
+        "whole_numbers",
+        "many_names",
+    )
     found: dict[str, Any] = {name: (getattr(laws, name), [column(f"{name}_x")]) for name in one}
     found["moon"] = (
         laws.environment,

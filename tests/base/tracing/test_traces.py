@@ -1,5 +1,8 @@
 """Traces: errors, keys, single precision, and the step of the plant."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 import warp as wp
 
 from pegasus import Multirotor
-from pegasus.base import elementary
+from pegasus.base import elementary, row_threads
 from pegasus.base.step_math import Quat, Real, Vec3
 from pegasus.base.tracing import TraceError, column, trace, uniform
 from pegasus.base.tracing.launches import Program
@@ -90,6 +93,21 @@ def test_compiled_code_is_kept() -> None:
     assert kept[0].stat().st_mtime_ns == stamp
 
 
+def test_keys_are_the_same_in_each_process() -> None:
+    """Each start would compile anew."""
+    text = (
+        "from pegasus.base.tracing import column, trace\n"
+        "from tests.base.tracing.laws import many_names\n"
+        "print(trace(many_names, column('x')).key)"
+    )
+    keys = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, check=True)
+        keys.add(done.stdout)
+    assert len(keys) == 1
+
+
 def test_a_missing_or_wrong_column_is_named() -> None:
     """Code would read beyond the end of an array."""
     program = Program(drag_trace(0.1, as_input=True))
@@ -113,6 +131,21 @@ def test_changed_inputs_are_read_and_rows_beyond_the_count_are_left_alone() -> N
     launch()
     assert columns["f"][:11].tolist() == [[-5.0, -1.0, -1.0]] * 11
     assert (columns["f"][11:] == 7.0).all()
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flight would depend on the number of processors."""
+    monkeypatch.setattr(row_threads, "thread_count", lambda: 2)
+    program, count = Program(drag_trace(0.1, as_input=True)), 1500
+    columns = {"drag.coefficients": np.ones(3), "v": np.random.default_rng(1).normal(0, 1, (count, 3))}
+    results = []
+    for apart in (True, False):
+        out = {"f": np.zeros((count, 3)), "t": np.ones((count, 3))}
+        launch = program.launch({**columns, **out}, count, apart=apart)
+        launch()
+        results.append(out["f"])
+    assert equal(*results)
+    assert equal(results[0], -columns["v"])
 
 
 @pytest.mark.parametrize("name", ["iris", "crazyflie"])
