@@ -201,6 +201,7 @@ class Graph:
         """Condition under which the present statement of the function is reached."""
         self._known: dict[Any, Symbol] = {}
         self._table_numbers: dict[bytes, int] = {}
+        self._read: dict[int, tuple[Any, int]] = {}
 
     def raw(self, op: str, args: tuple[Any, ...], kind: str) -> Symbol:
         """Return the symbol of an operation, as it stands."""
@@ -360,17 +361,32 @@ class Graph:
         """Return a number of a tuple, an array or a table by an index that differs between rows."""
         if isinstance(values, InputTable):
             return values[k]
-        values = list(values)
-        if not values:
+        number = self._table(values)
+        return self._among(list(values), k) if number is None else self.raw("gather", (number, k), REAL)
+
+    def _table(self, values: Any) -> int | None:
+        """Return the number of a table of constants; None if symbols are among its values."""
+        found = self._read.get(id(values))
+        if found is not None:
+            return found[1]
+        if not len(values):
             raise IndexError("the table is empty")
         if any(isinstance(value, Symbol) for value in values):
-            found = values[-1]
-            for place in range(len(values) - 2, -1, -1):
-                found = self.select(self.number("eq", k, place), values[place], found)
-            return found
+            return None
         numbers = tuple(float(value) for value in values)
+        # By its bits: 0.0 == -0.0.
         key = array("d", numbers).tobytes()
         if key not in self._table_numbers:
             self._table_numbers[key] = len(self.tables)
             self.tables.append(numbers)
-        return self.raw("gather", (self._table_numbers[key], k), REAL)
+        if isinstance(values, tuple):
+            # A tuple keeps its values, and its identity while it is held here.
+            self._read[id(values)] = values, self._table_numbers[key]
+        return self._table_numbers[key]
+
+    def _among(self, values: list[Any], k: Symbol) -> Any:
+        """Return a value by choices among all."""
+        found = values[-1]
+        for place in range(len(values) - 2, -1, -1):
+            found = self.select(self.number("eq", k, place), values[place], found)
+        return found
