@@ -1,6 +1,7 @@
 # ruff: noqa: ARG001
 """Laws that tests trace."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from pegasus.base.step_math import (
     Reals,
     Vec3,
     Word,
+    clamped,
     exp,
     floor,
     interpolate,
@@ -154,6 +156,34 @@ def many_names(x: Real) -> Real:
     if x > 0:
         first, second, third, fourth = x + 1.0, x + 2.0, x + 3.0, x + 4.0
     return first * second - third / fourth
+
+
+class Scale:
+    """Object that can be called, with a method."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def __call__(self, x: Real) -> Real:
+        if x > 0:
+            return x * self._factor
+        return x
+
+    def shifted(self, x: Real, *, by: Real = 1.0) -> Real:
+        """Return the value of a number further on."""
+        return self(x + by)
+
+
+def handed_over(x: Real, *functions: Callable[[Real], Real]) -> Real:
+    """Return the sum of what functions give."""
+    return sum(f(x) for f in functions)
+
+
+HANDED = (
+    lambda y: magnitude(y) if y < 3.0 else y, lambda y: clamped(y, -1.0, 1.0) * 0.25,
+    Scale(3.0), Scale(2.0).shifted, functools.partial(Scale(5.0).shifted, by=-2.0),
+)  # fmt: skip
+"""Functions of every kind, two of them in one line."""
 
 
 def inner_constant(x: Real) -> Real:

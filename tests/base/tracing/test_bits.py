@@ -59,6 +59,7 @@ def own() -> Laws:
     found["chosen_among"] = laws.chosen, [column("g", float, 4), column("h")]
     found["chosen_uniform"] = laws.chosen, [uniform("table", VALUES), column("i")]
     found["held"] = laws.held, [column("j"), POINTS, VALUES]
+    found["handed_over"] = laws.handed_over, [column("o"), *laws.HANDED]
     found["loose_truths"] = laws.loose_truths, [column("m"), column("n")]
     found["turned"] = laws.turned_vectors, [column("k", Quat), column("l")]
     return found
