@@ -1,8 +1,9 @@
 """Reverse mode: the vector-Jacobian product of a trace as one more trace."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from pegasus.base.tracing.symbols import REAL, TRUTH, Graph, Symbol
+from pegasus.base.tracing.symbols import REAL, Graph, Symbol
 from pegasus.base.tracing.traces import Column, Trace
 
 PREFIX = "adjoint."
@@ -26,18 +27,24 @@ def vjp(trace: Trace) -> Trace:
     gradients: dict[int, Any] = {}
     inputs = list(trace.inputs)
 
-    def add(value: Any, part: Any) -> None:
+    chosen: set[int] = set()
+
+    def add(value: Any, part: Any, *, of_choice: bool) -> None:
         if isinstance(value, Symbol) and value.kind == REAL and (isinstance(part, Symbol) or part != 0.0):
             known = gradients.get(value.place)
             gradients[value.place] = part if known is None else graph.number("add", known, part)
+            if of_choice:
+                chosen.add(value.place)
 
     for column, values in made.outputs:
         inputs.append(Column(PREFIX + column.name, column.width))
         for k, value in enumerate(values):
-            add(value, graph.raw("input", (PREFIX + column.name, k), REAL))
+            add(value, graph.raw("input", (PREFIX + column.name, k), REAL), of_choice=False)
     for symbol in reversed(copies):
         if symbol.place in gradients:
-            _pull(graph, symbol, gradients[symbol.place], add)
+            of_choice = symbol.place in chosen
+            for value, part in _pulled(graph, symbol, gradients[symbol.place], of_choice=of_choice):
+                add(value, part, of_choice=of_choice or symbol.op == "select")
     outputs = []
     for column in trace.inputs:
         if not column.table:
@@ -64,40 +71,42 @@ def _copied(trace: Trace) -> tuple[Trace, tuple[Symbol, ...]]:
     return Trace(graph, trace.inputs, outputs, trace.title), tuple(places.values())
 
 
-def _pull(graph: Graph, s: Symbol, gradient: Any, add: Any) -> None:
-    """Add the derivatives by the arguments of an operation, from that by its result."""
+def _pulled(graph: Graph, s: Symbol, gradient: Any, *, of_choice: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield the arguments of an operation and the derivatives by them, from that by its result.
+
+    Args:
+        graph: The graph.
+        s: The operation.
+        gradient: Derivative by its result.
+        of_choice: Whether it may be 0 because the result is not used: its product with what is infinite
+            there is 0 too.
+    """
     number, select = graph.number, graph.select
     a, b = s.args[0], s.args[-1]
 
-    def times(factor: Any) -> Any:
-        """Return the gradient times a factor, 0 where the result is not used."""
-        unused = number("eq", gradient, 0.0)
-        return select(unused, 0.0, number("mul", gradient, factor))
+    def used(part: Any) -> Any:
+        return select(number("eq", gradient, 0.0), 0.0, part) if of_choice else part
 
-    if s.op == "add":
-        add(a, gradient)
-        add(b, gradient)
-    elif s.op == "sub":
-        add(a, gradient)
-        add(b, graph.apply("neg", gradient, kind=REAL))
+    def negative(part: Any) -> Any:
+        return graph.apply("neg", part, kind=REAL)
+
+    if s.op in ("add", "sub"):
+        yield a, gradient
+        yield b, gradient if s.op == "add" else negative(gradient)
     elif s.op == "mul":
-        add(a, times(b) if isinstance(b, Symbol) else number("mul", gradient, b))
-        add(b, times(a) if isinstance(a, Symbol) else number("mul", gradient, a))
+        yield a, used(number("mul", gradient, b)) if isinstance(b, Symbol) else number("mul", gradient, b)
+        yield b, used(number("mul", gradient, a)) if isinstance(a, Symbol) else number("mul", gradient, a)
     elif s.op == "div":
-        part = select(number("eq", gradient, 0.0), 0.0, number("div", gradient, b))
-        add(a, part)
-        if isinstance(b, Symbol):
-            add(
-                b, select(number("eq", part, 0.0), 0.0, graph.apply("neg", number("mul", part, s), kind=REAL))
-            )
+        part = number("div", gradient, b)
+        yield a, used(part)
+        yield b, used(negative(number("mul", part, s)))
     elif s.op == "neg":
-        add(a, graph.apply("neg", gradient, kind=REAL))
+        yield a, negative(gradient)
     elif s.op == "abs":
-        add(a, select(number("lt", a, 0.0), graph.apply("neg", gradient, kind=REAL), gradient))
+        yield a, select(number("lt", a, 0.0), negative(gradient), gradient)
     elif s.op == "sqrt":
-        still = graph.either(number("eq", s, 0.0), number("eq", gradient, 0.0))
-        add(a, select(still, 0.0, number("div", number("mul", 0.5, gradient), s)))
+        part = number("div", number("mul", 0.5, gradient), s)
+        yield a, select(number("eq", s, 0.0), 0.0, used(part))
     elif s.op == "select" and s.kind == REAL:
-        assert s.args[0].kind == TRUTH
-        add(s.args[1], select(s.args[0], gradient, 0.0))
-        add(b, select(s.args[0], 0.0, gradient))
+        yield s.args[1], select(s.args[0], gradient, 0.0)
+        yield b, select(s.args[0], 0.0, gradient)
