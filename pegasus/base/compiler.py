@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -21,8 +22,15 @@ from pegasus.base.step_math import Table
 from pegasus.base.system import user_cache
 from pegasus.base.warp_translation import NUMBERS, filled_struct, kernel_of, rows_struct, struct_of
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _log = logging.getLogger(__name__)
 _LOCK = threading.RLock()
+_PATIENCE, _POLL = 120.0, 0.02
+"""Longest wait for another process that compiles the same module, and interval of looking [s]."""
 
 
 def start_warp() -> None:
@@ -244,7 +252,8 @@ def _loaded(
         if not _cached(kernel.module.name):
             _announce()
         if device == "cpu":
-            kernel.module.load("cpu")
+            with compiled_once(kernel.module.name):
+                kernel.module.load("cpu")
     except Exception as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if replaced:
@@ -260,6 +269,31 @@ def _loaded(
             remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
         ) from error
     return kernel
+
+
+@contextlib.contextmanager
+def compiled_once(name: str) -> Iterator[None]:
+    """Load a module while no other process does, so that only the first one compiles it.
+
+    Where files cannot be locked, and after a long wait, each process compiles it, which only takes longer.
+
+    Args:
+        name: Name of the module of Warp.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            path = Path(str(wp.config.kernel_cache_dir), f".{name}.lock")
+            file = stack.enter_context(path.open("a"))
+            end = time.monotonic() + _PATIENCE
+            while fcntl is not None and time.monotonic() < end:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    # Closing the file would not unlock it while a fork of this process has it open.
+                    stack.callback(fcntl.flock, file, fcntl.LOCK_UN)
+                    break
+                except BlockingIOError:
+                    time.sleep(_POLL)
+        yield
 
 
 def _customs(replaced: Mapping[str, Callable[..., Any]]) -> list[str]:
