@@ -100,7 +100,7 @@ def test_killed_stopped_and_resumed_is_the_same(scenario, whole, tmp_path):
     assert all(re.fullmatch(r"pegasus: \d+ of \d+ frames", line) for line in frames)
     wait_for_the_end_of_session(run.pid)
     assert ready < frame_count(out) < FRAMES
-    made = make_dataset(scenario, out, frames=FRAMES, workers=1, seed=5, writer="coco", resume=True)
+    made = make_dataset(scenario, out, frames=FRAMES, workers=2, seed=5, writer="coco", resume=True)
     assert made.frame_count == FRAMES
     assert contents(out) == whole
 
