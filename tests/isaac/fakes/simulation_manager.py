@@ -109,10 +109,10 @@ class _Manager:
 
     @classmethod
     def _register(cls, callback, event, order):
-        """Register a callback; the object of a method is referenced weakly."""
+        """Register a callback; 5.1 references the object of a method weakly, later versions keep it alive."""
         state, running = manager_state(), kit()
         target = callback
-        if hasattr(callback, "__self__"):
+        if hasattr(callback, "__self__") and running.version == "5.1.0":
             held, name = weakref.proxy(callback.__self__), callback.__name__
 
             def target(*arguments):
