@@ -162,19 +162,20 @@ def motion_rows(columns: Mapping[str, Array]) -> "Rows":
     return Rows(plant_rows.MotionRows, columns)
 
 
-def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -> "Rows":
+def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the batteries.
 
     Args:
         vehicles: The vehicles.
         columns: Arrays by name.
+        device: Device of the rows.
     """
     from pegasus.base.compiler import Rows
 
     cells: list[Cells] = []
     for vehicle in vehicles:
         cells += [NO_CELLS] * len(vehicle.parameters) if vehicle.battery is None else vehicle.battery.cells
-    return Rows(BatteryRows, {**columns, "cells": cells})
+    return Rows(BatteryRows, {**columns, "cells": cells}, device=device)
 
 
 @cache

@@ -192,7 +192,7 @@ class LabVehicle:
         seed: Seed of sensors and wind.
         backends: Backends, such as PX4; if none drives, `set_rotor_speeds` commands the rotors.
         on_device: Run the step on the device of the asset, without copies through the host. None: if that is
-            a GPU and nothing needs the host, such as sensors, backends, a battery or turbulence.
+            a GPU and nothing needs the host, such as sensors, backends or turbulence.
         **options: Arguments of `Multirotor`, such as sensors or drag.
 
     Raises:
@@ -260,6 +260,11 @@ class LabVehicle:
         if self._device is not None:
             self._device.download()
         return self._vehicle
+
+    @property
+    def on_device(self) -> bool:
+        """The step runs on the device of the asset."""
+        return self._device is not None
 
     def state(self, field: str) -> Any:
         """Return an array of the true state after the last physics step, shape (N, ...).

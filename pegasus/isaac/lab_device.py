@@ -1,7 +1,7 @@
 """Step of a vehicle of Isaac Lab on the device of its bodies, without copies through the host."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, matrix_of, rotate_inverse
+from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import step_fault
 from pegasus.core.plant_models import (
+    battery_rows,
     custom_laws,
     parameters_of,
     plant_kernel,
@@ -22,9 +23,11 @@ from pegasus.core.plant_models import (
 )
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
+from pegasus.dynamics.battery_step import BatteryRows, draw
 from pegasus.dynamics.plant import observe
 from pegasus.dynamics.plant_rows import MotionRows, WrenchRows
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
+from pegasus.isaac.lab_kernels import LabRows, find_body_force, reset_motion, take_motion
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
@@ -35,76 +38,9 @@ _DOWNLOADED = (
     *(field.name for field in fields(WrenchRows)),
     *("command", "limited_command", "shaft_power", "load", "wind", "air_density", "gravity"),
     *("fault", "free_velocity", "free_angular_velocity"),
+    *("charge", "voltage", "current", "cell_state", "empty", "news", "lowest_speed", "highest_speed"),
 )
 """Columns that a download copies to the host."""
-
-
-@dataclass
-class LabRows(MotionRows):
-    """Columns of the kernels between the arrays of Isaac Lab and the step."""
-
-    pose: Table[Real]
-    """Pose of each body by Isaac Lab: position [m], quaternion xyzw."""
-    motion: Table[Real]
-    """Velocity [m/s] and angular velocity [rad/s], both in the world."""
-    is_reset: Column[int]
-    """1 for the copies of a reset."""
-    weight: Column[Vec3]
-    """Weight that Isaac Lab applies itself, world [N]."""
-    body_force: Column[Vec3]
-    """Force for the next physics step without the weight, body frame [N]."""
-
-    position: Column[Vec3]
-    rotor_speed: Table[Real]
-    motor_state: Table[Vec3]
-    command: Table[Real]
-    load: Column[Vec3]
-
-
-def take_motion(i: int, rows: LabRows) -> None:
-    """Set pose and velocities of a copy by those of Isaac Lab.
-
-    Args:
-        i: Row of the copy.
-        rows: The rows.
-    """
-    q = Quat(rows.pose[i, 3], rows.pose[i, 4], rows.pose[i, 5], rows.pose[i, 6])
-    rows.position[i] = Vec3(rows.pose[i, 0], rows.pose[i, 1], rows.pose[i, 2])
-    rows.orientation[i] = q
-    rows.velocity[i] = Vec3(rows.motion[i, 0], rows.motion[i, 1], rows.motion[i, 2])
-    turning = Vec3(rows.motion[i, 3], rows.motion[i, 4], rows.motion[i, 5])
-    rows.angular_velocity[i] = rotate_inverse(q, turning)
-
-
-def reset_motion(i: int, rows: LabRows, rotor_count: int) -> None:
-    """Take over the pose of a copy that is reset, with rotors at rest and no acceleration.
-
-    Args:
-        i: Row of the copy.
-        rows: The rows.
-        rotor_count: Number of rotors.
-    """
-    if rows.is_reset[i] == 1:
-        take_motion(i, rows)
-        rows.last_velocity[i] = rows.velocity[i]
-        rows.last_angular_velocity[i] = rows.angular_velocity[i]
-        rows.rotation[i] = matrix_of(rows.orientation[i])
-        rows.acceleration[i] = Vec3(0.0, 0.0, 0.0)
-        rows.angular_acceleration[i] = Vec3(0.0, 0.0, 0.0)
-        for j in range(rotor_count):
-            rows.rotor_speed[i, j] = 0.0
-            rows.command[i, j] = 0.0
-            rows.motor_state[i, j] = Vec3(0.0, 0.0, 0.0)
-
-
-def find_body_force(i: int, rows: LabRows) -> None:
-    """Set the force of the next physics step in the body frame, without the weight.
-
-    Args:
-        i: Row of the copy.
-        rows: The rows.
-    """
-    rows.body_force[i] = rotate_inverse(rows.orientation[i], rows.load[i] - rows.weight[i])
 
 
 def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Backend]) -> str | None:
@@ -120,8 +56,8 @@ def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Ba
     needs = {
         "backends": len(backends) > 0,
         "the estimator": vehicle.estimator is not None,
-        "the battery": vehicle.battery is not None,
-        "sensors (none with sensors={})": len(vehicle.sensors) > 0,
+        # The vehicle fits one for its battery by itself.
+        "sensors (none with sensors={})": any(name != "battery" for name in vehicle.sensors),
         "the ground effect, or a model in NumPy": not vehicle.actuation.is_compiled,
         "downwash": vehicle.downwash is not None and vehicle.count > 1,
         "turbulence, or wind that differs between rotors": wind.turbulence is not None
@@ -163,8 +99,9 @@ class LabDevice:
             "is_reset": np.zeros(count, dtype=np.int32),
             "weight": weight,
             "body_force": np.zeros((count, 3)),
+            "bell": np.zeros(1, dtype=np.int32),
         }
-        kinds = plant_rows_kind(custom), LabRows
+        kinds = plant_rows_kind(custom), LabRows, BatteryRows
         arrays = device_arrays(kinds, {**vehicle.columns, **parameters, **own}, self.device)
         self._arrays = arrays
         plant = plant_rows_of(custom, {**parameters, **arrays}, self.device)
@@ -175,6 +112,10 @@ class LabDevice:
         self._find_force = shared_kernel(find_body_force).launch(rows, count)
         motion = Rows(MotionRows, arrays, device=self.device)
         self._observe = shared_kernel(observe).launch(motion, count, simulation.rate)
+        self._draw = None
+        if vehicle.battery is not None:
+            supplies = battery_rows([vehicle], arrays, self.device)
+            self._draw = shared_kernel(draw).launch(supplies, count, simulation.dt)
         density = vehicle.actuation.uses_air_density
         self._air = Samples(arrays["wind"], arrays["air_density"], arrays["gravity"], density)
         self._sampler = Sampler(simulation.environment, arrays["position"], self._air, self.device)
@@ -222,6 +163,8 @@ class LabDevice:
             self._sampler = Sampler(simulation.environment, position, self._air, self.device)
         self._sampler(simulation.time)
         self._advance(simulation.dt)
+        if self._draw is not None:
+            self._draw(simulation.dt)
         self._find_force()
         for tensor, name in zip(self._wrench_tensors, ("body_force", "torque"), strict=True):
             tensor.copy_(self._tensors[name][:, None])
@@ -229,7 +172,7 @@ class LabDevice:
         self._asset.instantaneous_wrench_composer.set_forces_and_torques_index(forces=force, torques=torque)
         self._is_downloaded = False
         if simulation.step_count % round(simulation.rate) == 0:
-            self.require_sound()
+            self._check()
 
     def observe(self) -> None:
         """Read the state after a physics step, and advance the clock."""
@@ -263,10 +206,15 @@ class LabDevice:
             for name in _DOWNLOADED:
                 column = self._vehicle.columns[name]
                 column[...] = self._arrays[name].numpy().reshape(column.shape)
-            self.require_sound()
+            self._check()
 
-    def require_sound(self) -> None:
-        """Raise a ConfigError after a command, a wrench or a motion that is not finite or has diverged."""
+    def _check(self) -> None:
+        """Warn of batteries; raise a ConfigError after what is not finite or has diverged."""
+        if self._arrays["bell"].numpy()[0]:
+            self._arrays["bell"].fill_(0)
+            self.download()
+            self._arrays["news"].fill_(0)
+            warn_of_battery(self._vehicle, self._simulation.time)
         if self._arrays["alarm"].numpy()[0]:
             self._arrays["alarm"].fill_(0)
             self.download()

@@ -130,9 +130,13 @@ def reading(
         term: Name of the task's `RotorSpeedAction`.
 
     Raises:
-        ConfigError: If the vehicle has no such sensor, or the size is another one.
+        ConfigError: If the vehicle has no such sensor, the size is another one, or its step runs on the
+            device, where sensors are not read.
     """
-    vehicle = vehicle_of(env, term).vehicle
+    drones = vehicle_of(env, term)
+    remedy = "set on_device=False in the options"
+    require(not drones.on_device, "sensor", sensor, "is not read while the step runs on the device", remedy)
+    vehicle = drones.vehicle
     known = vehicle.sensors
     require(sensor in known, "sensor", sensor, f"is not on this vehicle, which has {', '.join(known)}")
     if sensor not in vehicle.readings:

@@ -12,6 +12,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec
 from pegasus.core.assembly import vehicle_of
 from pegasus.core.state import VehicleState
+from pegasus.dynamics import Battery
 from pegasus.isaac.lab import LabVehicle
 from pegasus.sensors import IMU
 from tests.isaac.fakes import lab
@@ -122,11 +123,28 @@ def test_what_needs_the_host_is_refused_in_one_line(make, options, need):  # noq
     assert "\n" not in str(error.value)
 
 
-def test_a_battery_needs_the_host(make):  # noqa: F811
-    """The voltage would stay that of a full battery."""
-    env = make(count=1)
-    with pytest.raises(ConfigError, match="the battery would need the host"):
-        LabVehicle(env, env.scene["drone"], "iris", on_device=True, sensors={})
+def test_batteries_discharge_as_on_the_host(managed, caplog):  # noqa: F811
+    """The voltage would stay that of a full battery, or a low one be hidden."""
+    options = {"sensors": {}, "battery": Battery(cell_count=3, capacity=0.02, charge=0.3, resistance=0.02)}
+    host, env = managed(on_device=False, **options), managed(on_device=True, **options)
+    for task in (host, env):
+        task.reset()
+        with caplog.at_level(logging.WARNING):
+            for _ in range(260):
+                task.step(actions(task, 480.0))
+    assert_same_states(env.drones, host.drones)
+    for name in ("charge", "voltage", "current", "temperature", "empty", "low"):
+        found, expected = (getattr(task.drones.vehicle.battery, name) for task in (env, host))
+        np.testing.assert_array_equal(found, expected)
+    assert host.drones.vehicle.battery.low.all()
+    lines = [record.getMessage() for record in caplog.records if "batteries low" in record.getMessage()]
+    assert len(lines) == 2, lines
+    from pegasus.isaac import lab_terms
+
+    with pytest.raises(
+        ConfigError, match="sensor = 'battery': is not read while the step runs on the device"
+    ):
+        lab_terms.reading(env, sensor="battery", field="voltage", size=1)
 
 
 def test_a_gpu_is_used_where_nothing_needs_the_host(make, caplog):  # noqa: F811
