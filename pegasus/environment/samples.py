@@ -98,12 +98,13 @@ class Sampler:
         self._position, self._out, self._origin = position, out, environment.origin
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
         self._wind, self._wind_parameters = environment.wind, environment.wind.parameters
+        self._calm = environment.wind.calm
         if device is None:
             out.wind_velocity[...] = 0.0
         else:
             out.wind_velocity.fill_(0.0)  # type: ignore[attr-defined]
         compiled = _compiled(environment)
-        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if environment.wind.calm else _WIND)
+        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if self._calm else _WIND)
         self._others = _array_methods(environment, position, out, wanted & ~compiled)
         self._launch = self._prepared(environment, position, out, wanted & compiled, device or "cpu")
 
@@ -126,7 +127,10 @@ class Sampler:
             t: Simulation time [s].
         """
         if self._launch is not None:
-            self._launch(t, self._origin.altitude)
+            if self._calm:
+                self._launch()
+            else:
+                self._launch(t)
         for fill in self._others:
             fill(t)
 

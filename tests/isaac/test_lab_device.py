@@ -67,6 +67,8 @@ def test_it_flies_as_on_the_host(managed, bare, decimation, monkeypatch):  # noq
             seen = env.step(actions(env, speeds))
         np.testing.assert_array_equal(seen[0]["policy"], expected[0]["policy"])
         np.testing.assert_array_equal(seen[1], expected[1])
+        if k in (0, 60):
+            assert_same_states(env.drones, host.drones)
     assert_same_states(env.drones, host.drones)
     for name in ("applied_force", "applied_torque", "drag_force", "rotor_command"):
         np.testing.assert_array_equal(getattr(env.drones.vehicle, name), getattr(host.drones.vehicle, name))
@@ -174,6 +176,11 @@ def test_later_needs_of_the_host_are_refused(managed, bare):  # noqa: F811
     env.step(actions(env, 450.0))
 
 
+def apply_for_a_second(drones):
+    for _ in range(251):
+        drones.apply()
+
+
 def test_a_command_that_is_not_finite_is_reported(managed, bare):  # noqa: F811
     """A policy that has diverged would fly on with states that are no numbers."""
     env = managed(on_device=True, **bare)
@@ -185,3 +192,9 @@ def test_a_command_that_is_not_finite_is_reported(managed, bare):  # noqa: F811
     env.drones.apply()
     with pytest.raises(ConfigError, match="rotor speeds"):
         _ = env.drones.vehicle
+    env._reset_idx(lab.as_tensor([1]))
+    env.step(actions(env, 450.0))
+    assert np.isfinite(env.drones.vehicle.state.position).all()
+    env.drones.set_rotor_speeds(speeds)
+    with pytest.raises(ConfigError, match="rotor speeds"):
+        apply_for_a_second(env.drones)
