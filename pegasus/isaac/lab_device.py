@@ -73,7 +73,8 @@ def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Ba
 class LabDevice:
     """Columns and kernels of the step of one vehicle, on the device of its bodies.
 
-    Isaac Lab's arrays are converted between single and double precision by PyTorch, on the same device.
+    Isaac Lab's arrays are converted between single and double precision by PyTorch, on the same device. Its
+    default stream and those of Warp wait for each other (Warp, PyTorch interoperability, stream conversion).
 
     Args:
         simulation: The simulation, with this vehicle only, playing.
@@ -102,8 +103,7 @@ class LabDevice:
             "bell": np.zeros(1, dtype=np.int32),
         }
         kinds = plant_rows_kind(custom), LabRows, BatteryRows
-        arrays = device_arrays(kinds, {**vehicle.columns, **parameters, **own}, self.device)
-        self._arrays = arrays
+        self._arrays = arrays = device_arrays(kinds, {**vehicle.columns, **parameters, **own}, self.device)
         plant = plant_rows_of(custom, {**parameters, **arrays}, self.device)
         self._advance = plant_kernel(custom).launch(plant, count, simulation.dt, apart=True)
         rows = Rows(LabRows, arrays, device=self.device)
