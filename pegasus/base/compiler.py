@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -109,7 +109,7 @@ class Rows:
     Args:
         kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
         arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
-            parameter structures.
+            parameter structures; also arrays of `device_arrays`, which are used without a copy.
         gradients: Derivatives by the arrays, shared with other rows; None without.
         device: `cpu`, or a GPU such as `cuda:0`, on which `upload` and `download` copy the columns.
 
@@ -135,6 +135,10 @@ class Rows:
         """Structure of the derivatives."""
         for name, (element, dimensions) in _columns_of(kind).items():
             values = arrays[name]
+            if isinstance(values, wp.array):
+                self._kept.append(values)
+                setattr(self.structure, name, values)
+                continue
             if device == "cpu" and gradients is None and element in NUMBERS:
                 _share(getattr(self.structure._ctype, name), values, dimensions)
                 self._kept.append(values)
@@ -171,6 +175,27 @@ class Rows:
         """Copy the columns from the GPU into NumPy's arrays, when its launches are done."""
         for values, made in self._copies:
             values[...] = made.numpy().reshape(values.shape)
+
+
+def device_arrays(kinds: Sequence[type], arrays: Mapping[str, Any], device: str) -> dict[str, Any]:
+    """Return copies of columns as arrays of Warp on a device, which several rows can share.
+
+    Args:
+        kinds: Dataclasses of columns.
+        arrays: NumPy's arrays of their columns by name; parameter structures are left out.
+        device: `cpu`, or a GPU such as `cuda:0`.
+
+    Raises:
+        ConfigError: If there is no such device.
+    """
+    start_warp()
+    place = device if device == "cpu" else _gpu(device)
+    columns = {name: column for kind in kinds for name, column in _columns_of(kind).items()}
+    return {
+        name: _array(np.array(arrays[name], order="C"), element, dimensions, False, place)[0]
+        for name, (element, dimensions) in columns.items()
+        if element in NUMBERS
+    }
 
 
 def _gpu(name: str) -> str:
