@@ -1,6 +1,5 @@
 """Stages of worlds: conversion to metres with z up, physics scenes, and geometry read on demand."""
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import replacing, user_cache
 from pegasus.config.light_specs import LightSpec
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import ROOT
@@ -19,7 +17,7 @@ from pegasus.scene.deferred import DeferredScene
 from pegasus.scene.gltf import usd_file
 from pegasus.scene.lights import write_light
 from pegasus.scene.scene import Light
-from pegasus.scene.stage import Notices, note_unresolved, open_stage, stage_source
+from pegasus.scene.stage import Notices, cached_file, note_unresolved, open_stage, stage_source
 from pegasus.scene.world_scene import DAYLIGHT, NO_LIGHT, label_prims, lights_of
 
 if TYPE_CHECKING:
@@ -176,16 +174,7 @@ def _completed(file: Path, lights: Sequence[Light], labels: Mapping[str, str]) -
     label_prims(stage, {here + path.removeprefix(there): name for path, name in labels.items()}, file=file)
     for light in lights:
         write_light(stage, light)
-    content = stage.GetRootLayer().ExportToString()
-    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-    path = user_cache() / "isaac_sim" / "worlds" / f"{file.stem}-{digest}.usda"
-    if not path.is_file():
-        try:
-            with replacing(path) as part:
-                part.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
-    return path
+    return cached_file(stage, "isaac_sim", "worlds", prefix=f"{file.stem}-")
 
 
 def require_geometry(stage: Usd.Stage) -> None:
