@@ -45,7 +45,7 @@ class DrawnVehicle:
         ]
         """The objects, shape (N * (1 + R),)."""
         self._frames, self._shown = frames[shown], shown
-        self._spin = np.array([1.0 if rotors[i].direction == "ccw" else -1.0 for i in shown])
+        self._spin = vehicle.layout.spin[shown]
 
     @cached_property
     def extents(self) -> dict[str, Array]:
