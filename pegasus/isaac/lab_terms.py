@@ -89,7 +89,7 @@ class RotorSpeedActionCfg(ActionTermCfg):  # type: ignore[misc]
 
 
 def vehicle_of(env: "ManagerBasedEnv", term: str = "rotors") -> LabVehicle:
-    """Return the vehicle of a task after its last physics step, for terms of one's own.
+    """Return the vehicle of a task after its last physics step, for custom terms.
 
     Args:
         env: The task.
