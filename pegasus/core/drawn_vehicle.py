@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import matrix_from_quaternion
+from pegasus.base.frames import axes_along, matrix_from_quaternion
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
 from pegasus.core.renderer import RenderObject
 from pegasus.scene.enclosures import Enclosures
@@ -115,11 +115,7 @@ def _in_frame(scene: Scene, frame: Array) -> Scene:
 
 def _rotor_frame(rotor: "RotorSpec") -> Array:
     """Return the rotor frame, whose z axis is the axis of rotation, rotor to body, shape (4, 4)."""
-    z = np.array(rotor.axis) / np.linalg.norm(rotor.axis)
-    aside = np.array([0.0, 1.0, 0.0]) if abs(z[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    x = np.cross(aside, z)
-    x /= np.linalg.norm(x)
     frame = np.eye(4)
-    frame[:3, :3] = np.stack([x, np.cross(z, x), z], axis=1)
+    frame[:3, :3] = axes_along(np.array(rotor.axis))
     frame[:3, 3] = rotor.position
     return frame
