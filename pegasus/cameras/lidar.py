@@ -4,7 +4,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from pegasus.cameras.lidar_scan import LidarScan, PointCloud, PoseHistory, ScanC
 from pegasus.cameras.ray_step import euler_turn
 from pegasus.cameras.reflectance import Reflectances
 from pegasus.cameras.scan_patterns import ScanPattern, pattern_from_spec
-from pegasus.core.sensor import Reading, Sensor
-from pegasus.core.state import VehicleState
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.manager import manager_of
 from pegasus.environment import Environment
 from pegasus.scene.scene import Entity
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class Lidar(Sensor):
         pattern: ScanPattern = self.pattern
         return pattern.directions(start, duration)
 
-    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the lidar to a vehicle.
 
         Args:
@@ -207,7 +207,7 @@ class Lidar(Sensor):
             state: True state at t.
             t: Simulation time [s].
         """
-        visuals = self.vehicle.manager.visuals
+        visuals = manager_of(self.vehicle).visuals
         seeds = draw_seeds(self.rngs)
         past = list(self._past) or [(t, state.position.copy(), state.orientation.copy())]
         stamps, positions, orientations = zip(*past, strict=True)

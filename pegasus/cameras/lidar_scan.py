@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.cameras.echo_step import BLOCK, EchoRows, PointRows, find_echoes, write_points
 from pegasus.cameras.ray_step import AimRows, aim
-from pegasus.core.renderer import Returns
+from pegasus.contracts.renderer import Returns
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.scene.scene import Entity, Scene
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.backend import BackendBank
 from pegasus.control.control_step import STATE, ControlStep, ControlTable
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
-from pegasus.core.backend import not_finite
-from pegasus.core.backend_bank import BackendBank, Driven
+from pegasus.core.backend_bank import Driven
+from pegasus.core.backend_group import not_finite
 
 
 class ControlBank(BackendBank):

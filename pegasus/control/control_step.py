@@ -20,9 +20,9 @@ from pegasus.base.step_math import (
     rotate_inverse,
     vector,
 )
+from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
-from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import ThrustCurve
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Real, Table, Vec3
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 
 if TYPE_CHECKING:
     from pegasus.control.mission import Mission

@@ -13,6 +13,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Column
 from pegasus.base.streams import stream
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.environment import Environment, Wind
 from pegasus.environment.local_air import LocalAirRows, local_air, local_gust, local_wind
 from pegasus.environment.turbulence import GustRows, TurbulenceParameters
@@ -21,7 +22,6 @@ from pegasus.environment.wind import WindParameters
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel
     from pegasus.base.launches import Launch
-    from pegasus.core.multirotor import Multirotor
 
 _NO_TURBULENCE = TurbulenceParameters(0.0, (0.0, 1.0), (0.0, 0.0), 1.0, 1.0, 0.0)
 _NO_WIND = WindParameters((0.0, 0.0, 0.0))
@@ -42,7 +42,7 @@ class RotorWinds:
 
     def __init__(
         self,
-        vehicles: Sequence["Multirotor"],
+        vehicles: Sequence[Vehicle],
         columns: Mapping[str, Array],
         environment: Environment,
         *,

@@ -3,18 +3,16 @@
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of
 from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay, own_columns
+from pegasus.core.multirotor import Multirotor
 from pegasus.core.schedule import Schedule
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
+from pegasus.environment import Environment
 
 
 class SensorBank:
@@ -33,7 +31,7 @@ class SensorBank:
         self._bound: Array | None = None
 
     def measure(
-        self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], step: int, t: float
+        self, vehicles: Iterable[Multirotor], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
         """Take the readings that are due at a step.
 
@@ -54,7 +52,7 @@ class SensorBank:
         for vehicle in self._others:
             vehicle.sensors.measure(vehicle.state, step, t)
 
-    def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
+    def _arrange(self, vehicles: Sequence[Multirotor], bodies: Mapping[str, Array]) -> None:
         """Make a table for each class of sensors; states are kept."""
         self._bound = bodies["position"]
         found: dict[type[CompiledSensor], list[tuple[CompiledSensor, int]]] = {}
@@ -249,7 +247,7 @@ _PRESENT = ("wind", "magnetic_field", "pressure", "temperature", "density")
 _VECTORS = ("gravity", "wind", "magnetic_field")
 
 
-def _input(environment: "Environment", name: str, position: Array, t: float) -> Array | float:
+def _input(environment: Environment, name: str, position: Array, t: float) -> Array | float:
     """Return a column of the environment at the bodies."""
     if name == "gravity":
         return environment.gravity_vector(position)

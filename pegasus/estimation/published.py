@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, scaled, sqrt
-from pegasus.core.state import Estimate, VehicleState
+from pegasus.contracts.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     AIRSPEED,
     ALIGNING,

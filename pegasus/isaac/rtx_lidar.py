@@ -18,7 +18,7 @@ from pegasus.base.frames import quaternion_from_euler
 from pegasus.cameras import Lidar
 from pegasus.cameras.lidar_scan import ScanReturns
 from pegasus.cameras.scan_patterns import Spinning
-from pegasus.core.renderer import NOTHING
+from pegasus.contracts.renderer import NOTHING
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_of, body_path, define_mount, free_path, set_pose
 from pegasus.isaac.engine import IsaacEngine

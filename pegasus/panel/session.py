@@ -14,7 +14,7 @@ from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.config.scenario import Component
-from pegasus.core.engine import RayHits
+from pegasus.contracts.engine import RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.environment.environment import WINDS

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.contracts.state import Reference
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant_energy import ENTRIES
 from pegasus.core.simulation import Simulation
-from pegasus.core.state import Reference
 from pegasus.recording.rows import Rows, packed
 
 _BLOCK_ROWS = 512
