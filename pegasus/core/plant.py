@@ -1,7 +1,6 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +24,6 @@ from pegasus.dynamics import plant
 from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
 
-if TYPE_CHECKING:
-    from pegasus.base.launches import Launch
-
 
 class Plant:
     """Rows of all copies of all vehicles, in the order of the vehicles, and their step."""
@@ -37,10 +33,10 @@ class Plant:
 
     def __init__(self) -> None:
         self._vehicles: Sequence[Multirotor] = ()
-        self._advance: Launch | None = None
-        self._foresee: Launch | None = None
+        self._advance: Callable[..., None] | None = None
+        self._foresee: Callable[..., None] | None = None
         self._observe: Callable[[float], None] | None = None
-        self._draw: Launch | None = None
+        self._draw: Callable[..., None] | None = None
         self._audited: Environment | None = None
         self.count = 0
         """Number of rows M."""

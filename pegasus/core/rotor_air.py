@@ -1,8 +1,7 @@
 """Air around the rotors: surfaces below and above them, and the downwash of other vehicles."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from pegasus.base.step_math import Vec3
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_jet, turbulent_jet
 from pegasus.dynamics.ground_effect import FAR
-
-if TYPE_CHECKING:
-    from pegasus.base.launches import Launch
 
 _REACH = 20.0
 """Largest distance from a surface as a multiple of the radius; the gain is below 0.2 % there."""
@@ -90,7 +86,7 @@ class Wakes:
         columns["wake"][...] = 0.0
         self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
         self._momentum = np.zeros(self._count)
-        self._launches: tuple[Launch, ...] = ()
+        self._launches: tuple[Callable[[], None], ...] = ()
 
     def update(self) -> None:
         """Set the air velocity that the jets cause at the rotors of the other vehicles.
@@ -110,7 +106,7 @@ class Wakes:
             if vehicle.downwash is not None and not has_jet_law(vehicle.downwash):
                 self._blow_in_numpy(vehicle, rows)
 
-    def _prepared(self) -> "tuple[Launch, ...]":
+    def _prepared(self) -> tuple[Callable[[], None], ...]:
         from pegasus.base.compiler import Rows, shared_kernel  # Warp is loaded with the first step.
 
         rotors = self._columns["wake"].shape[1]

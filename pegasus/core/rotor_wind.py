@@ -1,7 +1,7 @@
 """Wind at the rotors of all vehicles where it varies in space, and the turbulence of each vehicle."""
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import make_dataclass
 from functools import cache
 from inspect import signature
@@ -21,7 +21,6 @@ from pegasus.environment.wind import WindParameters
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel
-    from pegasus.base.launches import Launch
 
 _NO_TURBULENCE = TurbulenceParameters(0.0, (0.0, 1.0), (0.0, 0.0), 1.0, 1.0, 0.0)
 _NO_WIND = WindParameters((0.0, 0.0, 0.0))
@@ -55,7 +54,7 @@ class RotorWinds:
         self._moment = np.zeros(1)
         self._wind: Wind | None = None
         self._parameters: Any = None
-        self._launch: Launch | None = None
+        self._launch: Callable[..., None] | None = None
         # Of the turbulence whose state the columns hold.
         self._turbulence: Any = None if last is None else last._turbulence
         self._key: int | None = None if last is None else last._key

@@ -24,8 +24,7 @@ from pegasus.control import Controller
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import start_positions
 from pegasus.core.simulation import Simulation
-from pegasus.environment.environment import WINDS
-from pegasus.environment.wind import Wind
+from pegasus.environment.wind import WINDS, Wind
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _DURATION = 60.0

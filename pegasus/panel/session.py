@@ -17,8 +17,7 @@ from pegasus.config.scenario import Component
 from pegasus.contracts.engine import RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
-from pegasus.environment.environment import WINDS
-from pegasus.environment.wind import Wind
+from pegasus.environment.wind import WINDS, Wind
 from pegasus.panel.observers import RunRecording
 from pegasus.panel.snapshot import SNAPSHOT_RATE, Snapshot, Viewpoint, ViewpointSuggestions, snapshot
 from pegasus.panel.worker import Pace, Worker
