@@ -79,10 +79,11 @@ class ControlBank(BackendBank):
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
-                if not np.isfinite(vehicle.command).all():
-                    raise not_finite(controller, vehicle, vehicle.command, t)
+                command = vehicle.columns["command"]
+                if not np.isfinite(command).all():
+                    raise not_finite(controller, vehicle, command, t)
         for vehicle in self._alone:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+            vehicle.columns["command"][...] = vehicle.backends.command(vehicle, t)
 
     def _arrange(self) -> None:
         """Make the tables; missions, states and references are kept."""

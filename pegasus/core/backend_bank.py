@@ -2,16 +2,38 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import Backend, BackendBank
-from pegasus.contracts.estimator import FEEDBACK
-from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.estimator import FEEDBACK, Estimator
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.backend_group import BackendGroup
 
-Driven = tuple[Multirotor, Any, int]
+
+class DrivenVehicle(Vehicle, Protocol):
+    """Vehicle with backends."""
+
+    @property
+    def backends(self) -> BackendGroup:
+        """Its backends."""
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """Estimator of its state."""
+
+    @property
+    def feedback(self) -> VehicleState:
+        """State that controllers get."""
+
+    def publish(self, t: float, backends: Iterable[Backend]) -> None:
+        """Pass the state and new readings to backends of this vehicle."""
+
+
+Driven = tuple[DrivenVehicle, Any, int]
 """A vehicle, its driving backend, and the row of its first copy among the bodies."""
 
 
@@ -28,7 +50,7 @@ class Backends:
         self._time = -math.inf
 
     def publish(
-        self, vehicles: Iterable[Multirotor], bodies: Mapping[str, Array], step: int, t: float
+        self, vehicles: Iterable[DrivenVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
         """Pass the states and new readings to all backends.
 
@@ -45,7 +67,7 @@ class Backends:
         for vehicle, backends in self._listening:
             vehicle.publish(t, backends)
 
-    def command(self, vehicles: Iterable[Multirotor], bodies: Mapping[str, Array], t: float) -> None:
+    def command(self, vehicles: Iterable[DrivenVehicle], bodies: Mapping[str, Array], t: float) -> None:
         """Set the commands of all vehicles.
 
         Args:
@@ -64,13 +86,13 @@ class Backends:
         for bank in self._banks:
             bank.command(t, dt)
         for vehicle in commanded:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+            vehicle.columns["command"][...] = vehicle.backends.command(vehicle, t)
 
-    def _arrange(self, vehicles: Sequence[Multirotor], bodies: Mapping[str, Array]) -> None:
+    def _arrange(self, vehicles: Sequence[DrivenVehicle], bodies: Mapping[str, Array]) -> None:
         self._bound = bodies["position"]
         found: dict[tuple[type[BackendBank], bool], list[Driven]] = {}
-        self._alone: list[Multirotor] = []
-        self._listening: list[tuple[Multirotor, list[Backend]]] = []
+        self._alone: list[DrivenVehicle] = []
+        self._listening: list[tuple[DrivenVehicle, list[Backend]]] = []
         first = 0
         for vehicle in vehicles:
             driver = vehicle.backends.driver
@@ -89,7 +111,7 @@ class Backends:
         ]
 
 
-def _flies_on_estimates(vehicle: Multirotor) -> bool:
+def _flies_on_estimates(vehicle: DrivenVehicle) -> bool:
     return vehicle.estimator is not None and vehicle.estimator.flown
 
 

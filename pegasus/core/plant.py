@@ -1,15 +1,16 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend_group import not_finite
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.backend_group import BackendGroup, not_finite
 from pegasus.core.columns import copy_columns, own_columns
 from pegasus.core.driven import require_slow_motors
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant_energy import EnergyLaunch
 from pegasus.core.plant_models import (
     battery_rows,
@@ -25,6 +26,17 @@ from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
 
 
+class RowVehicle(Vehicle, Protocol):
+    """Vehicle whose columns are rows of the plant."""
+
+    @property
+    def backends(self) -> BackendGroup:
+        """Its backends."""
+
+    def take_columns(self, columns: dict[str, Array]) -> None:
+        """Use other arrays for state, inputs and outputs of the step, with the present values."""
+
+
 class Plant:
     """Rows of all copies of all vehicles, in the order of the vehicles, and their step."""
 
@@ -32,7 +44,7 @@ class Plant:
     """State, inputs and outputs by name, M rows each; see `pegasus.dynamics.plant_rows`."""
 
     def __init__(self) -> None:
-        self._vehicles: Sequence[Multirotor] = ()
+        self._vehicles: Sequence[RowVehicle] = ()
         self._advance: Callable[..., None] | None = None
         self._foresee: Callable[..., None] | None = None
         self._observe: Callable[[float], None] | None = None
@@ -42,7 +54,7 @@ class Plant:
         """Number of rows M."""
         self.columns = own_columns(0, 0)
 
-    def arrange(self, vehicles: Sequence[Multirotor]) -> None:
+    def arrange(self, vehicles: Sequence[RowVehicle]) -> None:
         """Give the vehicles their rows; states are kept.
 
         Args:
@@ -176,7 +188,7 @@ class Plant:
         row = int(np.flatnonzero(fault)[0])
         vehicle, copy = [(v, copy) for v in self._vehicles for copy in range(v.count)][row]
         if fault[row] == 3:
-            return not_finite(vehicle.backends.driver, vehicle, vehicle.command, t)
+            return not_finite(vehicle.backends.driver, vehicle, vehicle.columns["command"], t)
         if fault[row] == 1:
             return ConfigError(
                 "force and torque must be finite",

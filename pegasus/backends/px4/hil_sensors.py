@@ -22,7 +22,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, normalize
 from pegasus.base.registry import ClassTable
 from pegasus.contracts.reading import Reading
-from pegasus.core.multirotor import Multirotor, as_multirotor
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.multirotor import as_multirotor
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -108,7 +109,7 @@ class HilSensors:
         ConfigError: If the vehicle has no IMU.
     """
 
-    def __init__(self, vehicle: Multirotor) -> None:
+    def __init__(self, vehicle: Vehicle) -> None:
         found: dict[HilSource, list[str]] = {}
         imus = []
         for name, sensor in vehicle.sensors.items():

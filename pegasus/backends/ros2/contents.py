@@ -14,7 +14,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.frames import conjugate, matrix_from_quaternion, multiply, rotate, rotate_inverse
 from pegasus.base.registry import ClassTable
 from pegasus.contracts.state import VehicleState
-from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -73,7 +73,7 @@ class SensorTopics(NamedTuple):
     """Function from topic, name and sensor to the contents of its topics."""
 
 
-def sensor_contents(vehicle: Multirotor) -> dict[str, list[Content]]:
+def sensor_contents(vehicle: Vehicle) -> dict[str, list[Content]]:
     """Return the topics of each sensor without images, by the sensor's name.
 
     The first sensor of a type has the topic of that type, such as `sensors/imu`; further ones have their own
@@ -313,7 +313,7 @@ class Variances(NamedTuple):
     """Variances of the twist [m^2/s^2, rad^2/s^2], six numbers."""
 
 
-def state_contents(vehicle: Multirotor, frames: Frames, variances: Variances) -> list[Content]:
+def state_contents(vehicle: Vehicle, frames: Frames, variances: Variances) -> list[Content]:
     """Return the topics of the true state of a vehicle, those of `STATE_TOPICS`.
 
     Args:
@@ -321,7 +321,7 @@ def state_contents(vehicle: Multirotor, frames: Frames, variances: Variances) ->
         frames: Names and tree of its frames.
         variances: Variances that the odometry states.
     """
-    estimator = next((s for s in vehicle.sensors.values() if isinstance(s, Odometry)), None)
+    estimator = next((s for _, s in vehicle.sensors.items() if isinstance(s, Odometry)), None)
 
     def map_to_odom(state: VehicleState) -> Array:
         if estimator is None:

@@ -3,14 +3,14 @@
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control import Allocation
-from pegasus.core.multirotor import Multirotor
 
 
 class Mixer:
     """Allocation of thrust and torque to the rotors of the first copy of a vehicle."""
 
-    def __init__(self, vehicle: Multirotor) -> None:
+    def __init__(self, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
         self._hover = np.full((1, 1), vehicle.mass * 9.81 / vehicle.rotor_count)
         """Thrust of a rotor in hover [N], shape (1, 1)."""
