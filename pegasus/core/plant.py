@@ -164,7 +164,7 @@ class Plant:
             self._advance(dt)
             if self._alarm[0]:
                 self._alarm[0] = 0
-                raise self._fault(t)
+                raise step_fault(self._vehicles, self.columns, t)
         if self._draw is None:
             return False
         self._draw(dt)
@@ -183,24 +183,31 @@ class Plant:
         if self._observe is not None:
             self._observe(1.0 / dt)
 
-    def _fault(self, t: float) -> ConfigError:
-        fault = self.columns["fault"]
-        row = int(np.flatnonzero(fault)[0])
-        vehicle, copy = [(v, copy) for v in self._vehicles for copy in range(v.count)][row]
-        if fault[row] == 3:
-            return not_finite(vehicle.backends.driver, vehicle, vehicle.columns["command"], t)
-        if fault[row] == 1:
-            return ConfigError(
-                "force and torque must be finite",
-                field=f"wrench on vehicle {vehicle.name!r}",
-                remedy="check its thrust curve, motor and drag",
-            )
-        speed, rate = (
-            float(np.sqrt((self.columns[name][row] ** 2).sum()))
-            for name in ("free_velocity", "free_angular_velocity")
-        )
+
+def step_fault(vehicles: Sequence[RowVehicle], columns: Mapping[str, Array], t: float) -> ConfigError:
+    """Return the error of the first copy with a `fault`: its command, wrench or motion.
+
+    Args:
+        vehicles: All vehicles, in the order of their rows.
+        columns: Columns of the plant, M rows each.
+        t: Simulation time at the start of the step [s].
+    """
+    fault = columns["fault"]
+    row = int(np.flatnonzero(fault)[0])
+    vehicle, copy = [(v, copy) for v in vehicles for copy in range(v.count)][row]
+    if fault[row] == 3:
+        return not_finite(vehicle.backends.driver, vehicle, vehicle.columns["command"], t)
+    if fault[row] == 1:
         return ConfigError(
-            f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
-            field=f"motion of vehicle {vehicle.name!r}, copy {copy}",
-            remedy="raise the rate of the physics, or look for a force or torque too large for it",
+            "force and torque must be finite",
+            field=f"wrench on vehicle {vehicle.name!r}",
+            remedy="check its thrust curve, motor and drag",
         )
+    speed, rate = (
+        float(np.sqrt((columns[name][row] ** 2).sum())) for name in ("free_velocity", "free_angular_velocity")
+    )
+    return ConfigError(
+        f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
+        field=f"motion of vehicle {vehicle.name!r}, copy {copy}",
+        remedy="raise the rate of the physics, or look for a force or torque too large for it",
+    )

@@ -112,16 +112,17 @@ def custom_laws(vehicles: Sequence[Vehicle]) -> Custom:
     return tuple(found[law] for law in sorted(found, key=lambda f: (f.__module__, f.__qualname__)))
 
 
-def plant_rows_of(custom: Custom, columns: Mapping[str, Any]) -> "Rows":
+def plant_rows_of(custom: Custom, columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the plant, with the columns of custom laws.
 
     Args:
         custom: The custom laws.
         columns: Arrays and parameters by name.
+        device: Device of the rows.
     """
     from pegasus.base.compiler import Rows
 
-    return Rows(_rows_with(custom), columns)
+    return Rows(plant_rows_kind(custom), columns, device=device)
 
 
 @cache
@@ -134,7 +135,7 @@ def plant_kernel(custom: Custom, function: Callable[..., None] = step.advance) -
     """
     from pegasus.base.compiler import Kernel
 
-    kinds: dict[type, type] = {plant_rows.PlantRows: _rows_with(custom)} if custom else {}
+    kinds: dict[type, type] = {plant_rows.PlantRows: plant_rows_kind(custom)} if custom else {}
     driven = _driven(custom)
     replaced = {
         choose.__name__: _dispatcher(role, custom)
@@ -161,24 +162,29 @@ def motion_rows(columns: Mapping[str, Array]) -> "Rows":
     return Rows(plant_rows.MotionRows, columns)
 
 
-def battery_rows(vehicles: Sequence[Vehicle], columns: Mapping[str, Any]) -> "Rows":
+def battery_rows(vehicles: Sequence[Vehicle], columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the batteries.
 
     Args:
         vehicles: The vehicles.
         columns: Arrays by name.
+        device: Device of the rows.
     """
     from pegasus.base.compiler import Rows
 
     cells: list[Cells] = []
     for vehicle in vehicles:
         cells += [NO_CELLS] * len(vehicle.parameters) if vehicle.battery is None else vehicle.battery.cells
-    return Rows(BatteryRows, {**columns, "cells": cells})
+    return Rows(BatteryRows, {**columns, "cells": cells}, device=device)
 
 
 @cache
-def _rows_with(custom: Custom) -> type:
-    """Return the dataclass of the plant's columns with those of custom laws."""
+def plant_rows_kind(custom: Custom) -> type:
+    """Return the dataclass of the plant's columns with those of custom laws.
+
+    Args:
+        custom: The custom laws.
+    """
     if not custom:
         return plant_rows.PlantRows
     fields = [(f"custom_{k}", Column[kind]) for k, (_, _, kind) in enumerate(custom)]  # type: ignore[valid-type]

@@ -167,6 +167,11 @@ class Simulation:
         return [failure for vehicle in self.vehicles for b in vehicle.backends for failure in b.failures]
 
     @property
+    def observers(self) -> Sequence[Observer["Simulation"]]:
+        """Observers of each step."""
+        return self._observers
+
+    @property
     def playback(self) -> Playback:
         """Playback state."""
         return self._playback

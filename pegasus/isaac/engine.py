@@ -361,7 +361,7 @@ class IsaacEngine:
             # Isaac Sim is still notifying views of this; replace ours on its next use.
             self._view_is_whole = False
             _log.warning(
-                "the prim %s was deleted, so vehicle %r does not move any more: remove it",
+                "the prim %s was deleted or deactivated, so vehicle %r does not move any more: remove it",
                 body.path,
                 body.name.rpartition("/")[0],
             )

@@ -282,7 +282,9 @@ class KitSession(Session):
                     simulation.remove(name)
                     self._report(
                         ConfigError(
-                            "its prim was deleted, so the vehicle is removed", field="vehicle", value=name
+                            "its prim was deleted or deactivated, so the vehicle is removed",
+                            field="vehicle",
+                            value=name,
                         )
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:

@@ -64,6 +64,9 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "guided_step",
         "control",
         "samples",
+        "take_motion",
+        "reset_motion",
+        "find_body_force",
     ):
         assert any(part in name and int(count) > 100 for name, count in lines.items()), part
 

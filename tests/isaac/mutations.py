@@ -182,7 +182,7 @@ MUTATIONS = [
         None,
     ),
     Mutation("wrong keyword of a lidar", "rtx_lidar", "aux_output_level=", "auxiliary_level=", None),
-    Mutation("unknown call of a writer", "replicator", "_writer.detach()", "_writer.release()", None),
+    Mutation("unknown call of a writer", "replicator", "writer.initialize(", "writer.begin(", None),
     Mutation("unknown key of a graph", "camera_graph", "keys.SET_VALUES", "keys.SET_VALUE", None),
     Mutation(
         "wrong keyword of the viewport in the other version",

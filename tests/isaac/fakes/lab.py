@@ -44,6 +44,11 @@ class Tensor(np.ndarray):
         assert device == "cpu"
         return self
 
+    def copy_(self, other):
+        assert isinstance(other, Tensor)
+        self[...] = other
+        return self
+
 
 def as_tensor(data, dtype=None, device=None):
     assert device in (None, "cpu")
