@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pegasus.base.arrays import Array
-from pegasus.core.engine import BodyIds, Contacts
+from pegasus.contracts.engine import BodyIds, Contacts
 
 
 @dataclass(frozen=True, eq=False)

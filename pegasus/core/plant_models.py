@@ -14,8 +14,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.driven import hub_inertia
-from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows, rotor_wrenches
 from pegasus.dynamics import plant as step
 from pegasus.dynamics.battery_step import NO_CELLS, BatteryRows, Cells
@@ -31,10 +31,10 @@ from pegasus.dynamics.thrust_curves import (
     polynomial_thrust,
     quadratic_thrust,
 )
+from pegasus.model.dynamics_models import VehicleParameters
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel, Rows
-    from pegasus.core.multirotor import Multirotor
 
 Law = Callable[..., Any]
 _SHIPPED: dict[str, tuple[Law, Any]] = {
@@ -97,7 +97,7 @@ def law_of(model: Motor | ThrustCurve | Drag | GroundEffect | None) -> Law | Non
     return type(model).law
 
 
-def custom_laws(vehicles: Sequence["Multirotor"]) -> Custom:
+def custom_laws(vehicles: Sequence[Vehicle]) -> Custom:
     """Return the laws of vehicles that are not shipped ones, each once.
 
     Args:
@@ -162,7 +162,7 @@ def motion_rows(columns: Mapping[str, Array]) -> "Rows":
     return Rows(plant_rows.MotionRows, columns)
 
 
-def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
+def battery_rows(vehicles: Sequence[Vehicle], columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the batteries.
 
     Args:
@@ -234,7 +234,7 @@ def _parameters(model: Any) -> Any:
     return model.parameters() if isinstance(model, ThrustCurve | DrivenMotor) else model
 
 
-def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
+def parameters_of(vehicles: Sequence[Vehicle]) -> dict[str, Any]:
     """Return the columns and tables of parameters, and the cell `alarm`.
 
     Each vehicle has one row, or one for each copy if they vary.
@@ -284,7 +284,7 @@ def _number(role: type, model: Any, custom: Custom) -> int:
     return shipped[law] if law in shipped else _FIRST_CUSTOM + [law for _, law, _ in custom].index(law)
 
 
-def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
+def _airframe(vehicle: Vehicle, parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
     """Return the parameters of a rigid body, and the numbers of its compiled models."""
     inertia = parameters.inertia.tolist()
     inverted = inverse(parameters.inertia).tolist()
@@ -312,7 +312,7 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
 
 
 def _drive(
-    vehicle: "Multirotor", parameters: VehicleParameters, frame: plant_rows.Airframe
+    vehicle: Vehicle, parameters: VehicleParameters, frame: plant_rows.Airframe
 ) -> driven_rotors.Drive:
     """Return the parameters of driven rotors."""
     if not isinstance(parameters.motor, DrivenMotor):

@@ -5,7 +5,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, Protocol, get_type_hints
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from pegasus.base.arrays import Array
 from pegasus.base.row_map import StepModel, compiler
 from pegasus.base.step_math import Column, Real, Vec3
 from pegasus.environment.atmosphere import Atmosphere, AtmosphereParameters, standard_air, standard_layers
+from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.gravity import Gravity, GravityParameters, gravity_at
 from pegasus.environment.wind import Wind, WindParameters, wind_at
-
-if TYPE_CHECKING:
-    from pegasus.environment.environment import Environment
 
 _GRAVITY, _AIR, _WIND = 1, 2, 4
 _STANDARD = standard_layers()
@@ -81,6 +79,30 @@ def sample_row(
         rows.wind_velocity[i] = wind_at(rows.wind_parameters[0], position, t)
 
 
+class SampledModels(Protocol):
+    """Models of an `Environment`, and their values at positions, shape (M, 3) each, or (M,)."""
+
+    gravity: Gravity
+    """Gravity."""
+    atmosphere: Atmosphere
+    """Air at rest."""
+    wind: Wind
+    """Wind."""
+
+    @property
+    def origin(self) -> Geodetic:
+        """Geographic place of the world's origin."""
+
+    def gravity_vector(self, position: Array) -> Array:
+        """Return the acceleration of gravity [m/s^2]."""
+
+    def air_density(self, position: Array) -> Array:
+        """Return the air density [kg/m^3]."""
+
+    def wind_velocity(self, position: Array, t: float) -> Array:
+        """Return the wind at simulation time t [m/s]."""
+
+
 class Sampler:
     """Prepared sampling of an environment at positions.
 
@@ -93,7 +115,7 @@ class Sampler:
     """
 
     def __init__(
-        self, environment: "Environment", position: Array, out: Samples, device: str | None = None
+        self, environment: SampledModels, position: Array, out: Samples, device: str | None = None
     ) -> None:
         self._position, self._out, self._origin = position, out, environment.origin
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
@@ -108,7 +130,7 @@ class Sampler:
         self._others = _array_methods(environment, position, out, wanted & ~compiled)
         self._launch = self._prepared(environment, position, out, wanted & compiled, device or "cpu")
 
-    def fits(self, environment: "Environment", position: Array, out: Samples) -> bool:
+    def fits(self, environment: SampledModels, position: Array, out: Samples) -> bool:
         """Return whether these are the arrays and models that the sampling was prepared for."""
         return (
             position is self._position
@@ -135,7 +157,7 @@ class Sampler:
             fill(t)
 
     def _prepared(
-        self, environment: "Environment", position: Array, out: Samples, wanted: int, device: str
+        self, environment: SampledModels, position: Array, out: Samples, wanted: int, device: str
     ) -> Any:
         if not wanted or not len(position):
             return None
@@ -160,7 +182,7 @@ class Sampler:
         return kernel.launch(rows, len(position), 0.0, environment.origin.altitude, *bits)
 
 
-def models_in_numpy(environment: "Environment") -> list[str]:
+def models_in_numpy(environment: SampledModels) -> list[str]:
     """Return the names of the models without a step function: `gravity`, `atmosphere`, `wind`.
 
     Args:
@@ -171,7 +193,7 @@ def models_in_numpy(environment: "Environment") -> list[str]:
     return [name for name, bit in bits.items() if not compiled & bit]
 
 
-def _compiled(environment: "Environment") -> int:
+def _compiled(environment: SampledModels) -> int:
     """Return the bits of the models that are compiled."""
     if compiler() is None:
         return 0
@@ -186,7 +208,7 @@ def _by_law(model: object, base: type, *methods: str) -> bool:
 
 
 def _array_methods(
-    environment: "Environment", position: Array, out: Samples, wanted: int
+    environment: SampledModels, position: Array, out: Samples, wanted: int
 ) -> list[Callable[[float], None]]:
     """Return functions of time that fill columns by the array methods of the models."""
 

@@ -15,9 +15,10 @@ from pegasus.base.components import finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.config.scenario import WorldSpec
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.assembly import engine_of
-from pegasus.core.backend import Backend
-from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.isaac.lab_device import LabDevice, host_need, require_device
@@ -37,7 +38,7 @@ class RotorSpeeds(Backend):
 
     drives = True
 
-    def bind(self, vehicle: Multirotor) -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Start with rotors at rest."""
         self.speeds: Array = np.zeros((vehicle.count, vehicle.rotor_count))
 

@@ -9,8 +9,9 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.state import VehicleState
 from pegasus.core.actuation import warn_of_battery
-from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import step_fault
 from pegasus.core.plant_models import (
@@ -22,7 +23,6 @@ from pegasus.core.plant_models import (
     plant_rows_of,
 )
 from pegasus.core.simulation import Simulation
-from pegasus.core.state import VehicleState
 from pegasus.dynamics.battery_step import BatteryRows, draw
 from pegasus.dynamics.plant import observe
 from pegasus.dynamics.plant_rows import MotionRows, WrenchRows

@@ -11,10 +11,10 @@ from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import build_backends
-from pegasus.core.estimator import build_estimator
+from pegasus.contracts.backend import build_backends
+from pegasus.contracts.estimator import build_estimator
+from pegasus.contracts.sensor import build_sensors
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.sensor import build_sensors
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path, vehicle_path
 from pegasus.isaac.session_layer import unsaved

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics
 
@@ -19,9 +19,6 @@ from pegasus.scene.lights import write_light
 from pegasus.scene.scene import Light
 from pegasus.scene.stage import Notices, cached_file, note_unresolved, open_stage, stage_source
 from pegasus.scene.world_scene import DAYLIGHT, NO_LIGHT, label_prims, lights_of
-
-if TYPE_CHECKING:
-    from pegasus.isaac.engine import IsaacEngine
 
 _log = logging.getLogger(__name__)
 
@@ -194,7 +191,15 @@ def require_geometry(stage: Usd.Stage) -> None:
         )
 
 
-def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
+class StagedBodies(Protocol):
+    """Engine that has bodies on the stage."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Prim paths of all bodies."""
+
+
+def scene_of_open_stage(engine: StagedBodies) -> DeferredScene:
     """Return the scene of the open stage without vehicles, whose geometry is read on first use.
 
     Raises:

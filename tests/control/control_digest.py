@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from pegasus.base.elementary import cos, sin
+from pegasus.contracts.state import VehicleState
 from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
 from pegasus.control.trajectories.spline import Spline, bridge
-from pegasus.core.state import VehicleState
 from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
 

@@ -9,9 +9,9 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.contracts.trajectory import Point, Trajectory
 from pegasus.control import CascadedPIDController, GeometricController, trajectories
 from pegasus.control.airloads import Airframe
-from pegasus.core.trajectory import Point, Trajectory
 from pegasus.dynamics import QuadraticDrag
 from pegasus.environment import ConstantWind, Gusts
 from pegasus.recording import TrackingAudit

@@ -13,7 +13,7 @@ import warp as wp
 
 from pegasus import ConfigError, Multirotor
 from pegasus.base.compiler import Kernel, Rows, start_warp
-from pegasus.core.plant import own_columns
+from pegasus.core.columns import own_columns
 from pegasus.core.plant_models import parameters_of
 from pegasus.dynamics import plant
 from pegasus.dynamics.plant_rows import PlantRows

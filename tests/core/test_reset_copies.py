@@ -7,8 +7,8 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
+from pegasus.contracts.backend import Backend
 from pegasus.control import GeometricController, GuidedController, trajectories
-from pegasus.core.backend import Backend
 from pegasus.dynamics import Battery
 from pegasus.recording import Observer
 from pegasus.sensors import (

@@ -10,8 +10,8 @@ import yaml
 from pegasus import Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec
+from pegasus.contracts.state import VehicleState
 from pegasus.core.assembly import vehicle_of
-from pegasus.core.state import VehicleState
 from pegasus.dynamics import Battery
 from pegasus.isaac.lab import LabVehicle
 from pegasus.sensors import IMU

@@ -3,15 +3,15 @@
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control import Allocation
 from pegasus.control.airloads import hover_speed
-from pegasus.core.multirotor import Multirotor
 
 
 class Mixer:
     """Allocation of thrust and torque to the rotors of the first copy of a vehicle."""
 
-    def __init__(self, vehicle: Multirotor) -> None:
+    def __init__(self, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
         density, gravity = self._density(), vehicle.environment.gravity_vector(vehicle.state.position[:1])
         weight = vehicle.mass * float(np.linalg.norm(gravity))
