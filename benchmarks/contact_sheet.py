@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from pegasus.cameras.imaging import Imaging
 from pegasus.cli.thumbnails import load_world_view
-from pegasus.core.renderer import Renderer
+from pegasus.contracts.renderer import Renderer
 from pegasus.dataset.summary import contact_sheet
 from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.render.photo.renderer import MitsubaRenderer

@@ -18,7 +18,7 @@ import numpy as np
 
 from pegasus.cameras.imaging import Imaging
 from pegasus.cli.thumbnails import load_world_view
-from pegasus.core.renderer import Renderer
+from pegasus.contracts.renderer import Renderer
 from pegasus.optics.lens import Pinhole
 from pegasus.render import View
 from pegasus.render.embree.renderer import EmbreeRenderer

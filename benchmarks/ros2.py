@@ -23,8 +23,8 @@ from pegasus.backends.ros2.images import image
 from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.base.arrays import Array
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.sensors import Rangefinder
 
 RATE = 250.0

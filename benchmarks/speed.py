@@ -25,8 +25,8 @@ from pegasus import Multirotor, Simulation
 from pegasus.cli.benchmark import report
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import WorldSpec
+from pegasus.contracts.sensor import build_sensors
 from pegasus.control import GeometricController, GuidedController, trajectories
-from pegasus.core.sensor import build_sensors
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.estimation import EKF

@@ -7,32 +7,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegasus.base.errors import AutopilotError as AutopilotError
     from pegasus.base.errors import ConfigError as ConfigError
-    from pegasus.core.backend import Backend as Backend
+    from pegasus.contracts.backend import Backend as Backend
+    from pegasus.contracts.state import VehicleState as VehicleState
     from pegasus.core.host import start_host as start_host
     from pegasus.core.multirotor import Multirotor as Multirotor
-    from pegasus.core.rotors import RotorLayout as RotorLayout
     from pegasus.core.simulation import Playback as Playback
     from pegasus.core.simulation import Simulation as Simulation
-    from pegasus.core.state import VehicleState as VehicleState
     from pegasus.core.vehicle_manager import VehicleManager as VehicleManager
     from pegasus.environment import Environment as Environment
+    from pegasus.model.rotors import RotorLayout as RotorLayout
     from pegasus.recording import Log as Log
     from pegasus.recording import McapRecorder as McapRecorder
     from pegasus.recording import read_log as read_log
 
 _MODULES = {
     "AutopilotError": "pegasus.base.errors",
-    "Backend": "pegasus.core.backend",
+    "Backend": "pegasus.contracts.backend",
     "ConfigError": "pegasus.base.errors",
     "Environment": "pegasus.environment",
     "Log": "pegasus.recording",
     "McapRecorder": "pegasus.recording",
     "Multirotor": "pegasus.core.multirotor",
     "Playback": "pegasus.core.simulation",
-    "RotorLayout": "pegasus.core.rotors",
+    "RotorLayout": "pegasus.model.rotors",
     "Simulation": "pegasus.core.simulation",
     "VehicleManager": "pegasus.core.vehicle_manager",
-    "VehicleState": "pegasus.core.state",
+    "VehicleState": "pegasus.contracts.state",
     "read_log": "pegasus.recording",
     "start_host": "pegasus.core.host",
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from mesh_shapes import box as box_mesh
 
-from pegasus.core.renderer import NOTHING, Images, RenderObject, Returns, View
+from pegasus.contracts.renderer import NOTHING, Images, RenderObject, Returns, View
 from pegasus.dataset import EntityTable, LabelledFrame
 from pegasus.optics.lens import Pinhole
 from pegasus.scene.scene import Entity, Geometry, Instance, Material, Scene

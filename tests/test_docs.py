@@ -40,9 +40,9 @@ from pegasus.config.scenario import (
     parse,
 )
 from pegasus.config.settings import Settings
+from pegasus.contracts.backend import Backend
 from pegasus.control import Controller
 from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
-from pegasus.core.backend import Backend
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust

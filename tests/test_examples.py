@@ -1,6 +1,7 @@
 """Tests of the examples, each run in short form: they fly, and their output is correct."""
 
 import ast
+import functools
 import json
 import math
 import os
@@ -236,9 +237,11 @@ def test_landing_sweep(example, tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 5_000
 
 
-def test_motor_loss_campaign(example, capsys):
+def test_motor_loss_campaign(example, capsys, monkeypatch):
     """A flight of the campaign would have no row, or a quadrotor without a motor would be said to survive."""
-    rows = example("motor_loss_campaign").main(1, ["geometric"], ["iris"])
+    module = example("motor_loss_campaign")
+    monkeypatch.setattr(module, "sweep", functools.partial(module.sweep, jobs=1))
+    rows = module.main(1, ["geometric"], ["iris"])
     assert [row["faults.0.rotor"] for row in rows] == [0, 1, 2, 3]
     assert all(row["iris.outcome"] == "crashed" and row["iris.crash_time"] > 6.0 for row in rows)
     assert "geometric" in capsys.readouterr().out

@@ -40,7 +40,7 @@ def main(
     engine = IsaacEngine(rate=250, frame_rate=50)
     camera = Camera(resolution=resolution, rate_hz=25.0, position=(0.15, 0.0, 0.0), outputs=("rgb", "depth"))
     # The bridge publishes the images, so the backend does not.
-    images = dict.fromkeys(("front/color/image_raw", "front/depth/image_raw"), False)
+    images = {"front/color/image_raw": False, "front/depth/image_raw": False}
     backends = [px4 or PX4(trajectory=mission()), ROS2("drone0", control=False, topics=images)]
     highest = 0.0
     # Embree renders a reading only when it is used; RTX renders frames for the bridge.

@@ -1,4 +1,4 @@
-"""One vehicle in Isaac Sim with its PX4 in lockstep with PhysX.
+"""Fly one vehicle in Isaac Sim by PX4, in lockstep with its physics.
 
 Run it with Isaac Sim's `python.sh examples/isaac/px4_single.py`, and PX4_DIR set to a built PX4-Autopilot.
 Pegasus starts and ends PX4; fly it by QGroundControl or MAVSDK at UDP port 14550.

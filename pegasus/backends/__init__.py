@@ -6,7 +6,7 @@ from pegasus.backends.px4.guided import GuidedPX4
 from pegasus.backends.px4.px4 import PX4
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.rosbag import RosbagRecorder
-from pegasus.core.backend import BACKENDS, Backend
+from pegasus.contracts.backend import BACKENDS, Backend
 
 __all__ = [
     "BACKENDS",

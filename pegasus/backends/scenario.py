@@ -8,13 +8,12 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.files import scenario_model, scenario_world
 from pegasus.config.scenario import Component, ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec
+from pegasus.contracts.backend import build_backends
+from pegasus.contracts.estimator import build_estimator
+from pegasus.contracts.fault import Injection, build_fault
+from pegasus.contracts.sensor import build_sensors
 from pegasus.control.trajectories import located
-from pegasus.core.backend import build_backends
-from pegasus.core.estimator import build_estimator
-from pegasus.core.fault import build_fault
-from pegasus.core.injection import Injection
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.sensor import build_sensors
 from pegasus.core.simulation import Simulation
 
 

@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -21,8 +22,15 @@ from pegasus.base.step_math import Table
 from pegasus.base.system import user_cache
 from pegasus.base.warp_translation import NUMBERS, filled_struct, kernel_of, rows_struct, struct_of
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _log = logging.getLogger(__name__)
 _LOCK = threading.RLock()
+_PATIENCE, _POLL = 120.0, 0.02
+"""Longest wait for another process that compiles the same module, and interval of looking [s]."""
 
 
 def start_warp() -> None:
@@ -101,7 +109,7 @@ class Rows:
     Args:
         kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
         arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
-            parameter structures.
+            parameter structures; also arrays of `device_arrays`, which are used without a copy.
         gradients: Derivatives by the arrays, shared with other rows; None without.
         device: `cpu`, or a GPU such as `cuda:0`, on which `upload` and `download` copy the columns.
 
@@ -127,6 +135,10 @@ class Rows:
         """Structure of the derivatives."""
         for name, (element, dimensions) in _columns_of(kind).items():
             values = arrays[name]
+            if isinstance(values, wp.array):
+                self._kept.append(values)
+                setattr(self.structure, name, values)
+                continue
             if device == "cpu" and gradients is None and element in NUMBERS:
                 _share(getattr(self.structure._ctype, name), values, dimensions)
                 self._kept.append(values)
@@ -163,6 +175,27 @@ class Rows:
         """Copy the columns from the GPU into NumPy's arrays, when its launches are done."""
         for values, made in self._copies:
             values[...] = made.numpy().reshape(values.shape)
+
+
+def device_arrays(kinds: Sequence[type], arrays: Mapping[str, Any], device: str) -> dict[str, Any]:
+    """Return copies of columns as arrays of Warp on a device, which several rows can share.
+
+    Args:
+        kinds: Dataclasses of columns.
+        arrays: NumPy's arrays of their columns by name; parameter structures are left out.
+        device: `cpu`, or a GPU such as `cuda:0`.
+
+    Raises:
+        ConfigError: If there is no such device.
+    """
+    start_warp()
+    place = device if device == "cpu" else _gpu(device)
+    columns = {name: column for kind in kinds for name, column in _columns_of(kind).items()}
+    return {
+        name: _array(np.array(arrays[name], order="C"), element, dimensions, False, place)[0]
+        for name, (element, dimensions) in columns.items()
+        if element in NUMBERS
+    }
 
 
 def _gpu(name: str) -> str:
@@ -243,7 +276,8 @@ def _loaded(
         kernel = kernel_of(function, replaced, kinds, gradients)
         announce_compilation(kernel.module.name)
         if device == "cpu":
-            kernel.module.load("cpu")
+            with compiled_once(kernel.module.name):
+                kernel.module.load("cpu")
     except Exception as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if replaced:
@@ -259,6 +293,31 @@ def _loaded(
             remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
         ) from error
     return kernel
+
+
+@contextlib.contextmanager
+def compiled_once(name: str) -> Iterator[None]:
+    """Load a module while no other process does, so that only the first one compiles it.
+
+    Where files cannot be locked, and after a long wait, each process compiles it, which only takes longer.
+
+    Args:
+        name: Name of the module of Warp.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            path = Path(str(wp.config.kernel_cache_dir), f".{name}.lock")
+            file = stack.enter_context(path.open("a"))
+            end = time.monotonic() + _PATIENCE
+            while fcntl is not None and time.monotonic() < end:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    # Closing the file would not unlock it while a fork of this process has it open.
+                    stack.callback(fcntl.flock, file, fcntl.LOCK_UN)
+                    break
+                except BlockingIOError:
+                    time.sleep(_POLL)
+        yield
 
 
 def _customs(replaced: Mapping[str, Callable[..., Any]]) -> list[str]:

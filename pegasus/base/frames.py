@@ -242,6 +242,22 @@ def cross(a: Array, b: Array) -> Array:
     return product
 
 
+def axes_along(direction: Array) -> Array:
+    """Return a rotation whose z axis is along a direction; its x axis is normal to y, or to z near that.
+
+    Args:
+        direction: Direction of any length but zero, shape (3,).
+
+    Returns:
+        The axes as columns, shape (3, 3).
+    """
+    z = direction / np.linalg.norm(direction)
+    aside = np.array([0.0, 1.0, 0.0]) if abs(z[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    x = np.cross(aside, z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
 def inverse_transform(transform: Array) -> Array:
     """Return the inverses of affine transforms by cofactors, each sum taken in the order of its terms.
 

@@ -3,14 +3,25 @@
 import ctypes
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import warp as wp
 
 from pegasus.base.row_threads import portions, run_together
 
-if TYPE_CHECKING:
-    from pegasus.base.compiler import Rows
+
+class LaunchRows(Protocol):
+    """Rows of a launch, as `pegasus.base.compiler.Rows` makes them."""
+
+    device: str
+    """Device of Warp on which they are."""
+    structure: Any
+    """Structure of arrays that the kernel takes."""
+    adjoint: Any
+    """Structure of their derivatives; None without them."""
+
+    def exchange(self, arrays: Mapping[str, Any]) -> None:
+        """Use other arrays for columns."""
 
 
 class Launch:
@@ -25,7 +36,7 @@ class Launch:
     """
 
     def __init__(
-        self, kernel: Any, rows: "Rows", count: int, values: Sequence[float], *, apart: bool = False
+        self, kernel: Any, rows: LaunchRows, count: int, values: Sequence[float], *, apart: bool = False
     ) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
         self._values = tuple(values)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +23,18 @@ from pegasus.cameras.capture import Capture, Optics, draw_seeds, require_lag
 from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.outputs import ALIASES, full_names
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
-from pegasus.core.renderer import Images, View
-from pegasus.core.sensor import Reading, Sensor
-from pegasus.core.state import VehicleState
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.renderer import Images, View
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.manager import manager_of
+from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.core.visuals import Snapshot
 from pegasus.environment import Environment
 from pegasus.labels.segmentation import FIRST_ID, class_names
 from pegasus.optics.lens import Lens, Pinhole, lens_from_spec
 from pegasus.scene.scene import Instance, Scene
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 """Optical frame (x right, y down, z forward) to the camera's FLU frame (x forward, y left, z up)."""
@@ -260,7 +261,7 @@ class Camera(Sensor):
         fits = 0 <= readout <= period * (1 + 1e-9)
         require(fits, "row_time", self.row_time, f"must be at least 0 s and at most {longest}")
 
-    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the camera to a vehicle.
 
         Args:
@@ -270,13 +271,13 @@ class Camera(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._name = next((name for name, item in vehicle.sensors.items() if item is self), "camera")
-        _, mount = self.mount(vehicle)
+        _, mount = self.mount(as_multirotor(vehicle))
         self._optics = self._optics_at(mount, f"camera {self._name!r} of {vehicle.name!r}")
         self._turn = quaternion_from_matrix(self._optics.rotation)
         self._matrix = self._optics.lens.matrix(self.resolution)
         self._previous: Snapshot | None = None
 
-    def mount(self, vehicle: "Multirotor") -> tuple[Array, Array]:
+    def mount(self, vehicle: Multirotor) -> tuple[Array, Array]:
         """Return the rotation of the optical frame to the body frame, and the position of the lens there [m].
 
         Args:
@@ -299,7 +300,7 @@ class Camera(Sensor):
 
     def _take(self, t: float) -> Capture:
         """Return the capture of this instant."""
-        visuals = self.vehicle.manager.visuals
+        visuals = manager_of(self.vehicle).visuals
         snapshot = visuals.snapshot(t)
         previous, self._previous = self._previous or snapshot, snapshot
         seeds = draw_seeds(self.rngs)

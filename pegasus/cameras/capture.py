@@ -15,7 +15,7 @@ from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.outputs import OUTPUTS, point_cloud
-from pegasus.core.renderer import Images, View
+from pegasus.contracts.renderer import Images, View
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.labels import annotations, segmentation
 from pegasus.labels.entities import LabelledEntity, MovingPart

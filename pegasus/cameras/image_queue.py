@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pegasus.cameras.camera import CameraReading
 from pegasus.cameras.lidar import LidarReading
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
 
 T = TypeVar("T")
 

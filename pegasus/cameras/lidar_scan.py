@@ -3,22 +3,18 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.cameras.echo_step import BLOCK, EchoRows, PointRows, find_echoes, write_points
+from pegasus.cameras.lidar_model import Indices, LidarModel, ScanReturns
 from pegasus.cameras.ray_step import AimRows, aim
-from pegasus.core.renderer import Returns
+from pegasus.contracts.renderer import Returns
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.scene.scene import Entity, Scene
-
-if TYPE_CHECKING:
-    from pegasus.cameras.lidar import Lidar
-
-Indices = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,29 +71,6 @@ class PoseHistory:
     """Unit quaternions xyzw, body to world, S of shape (N, 4)."""
 
 
-class ScanReturns(NamedTuple):
-    """Measured echoes of one scan of one lidar: R rings and C columns."""
-
-    range: Array
-    """Distance along the ray, infinite without an echo [m], shape (R, C)."""
-    intensity: Array
-    """Power of the echo, 0 without an echo, shape (R, C)."""
-    entity: Indices
-    """Index into `LidarReading.entities`, -1 without an echo, shape (R, C)."""
-
-
-class ScanSource(Protocol):
-    """Source of measured scans that replaces casting rays."""
-
-    def echoes(self, copy: int, stamp: float) -> ScanReturns | None:
-        """Return the latest scan at an instant; None to cast rays.
-
-        Args:
-            copy: The copy of the vehicle.
-            stamp: The instant [s].
-        """
-
-
 class ScanCapture:
     """One scan of the lidars on N copies of a vehicle.
 
@@ -112,7 +85,7 @@ class ScanCapture:
 
     def __init__(
         self,
-        lidar: "Lidar",
+        lidar: LidarModel,
         visuals: Visuals,
         vehicle: str,
         snapshot: Snapshot,

@@ -2,18 +2,15 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pegasus.base.components import require
 from pegasus.cameras.camera import Camera, CameraReading
 from pegasus.cameras.capture import Capture, draw_seeds
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.environment import Environment
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class StereoCamera(Camera):
         super().__post_init__()
         require(0 < self.baseline < math.inf, "baseline", self.baseline, "must be above 0 m and finite")
 
-    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the cameras to a vehicle.
 
         Args:

@@ -19,7 +19,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from pegasus.backends.ros2.transport import find_driver
 from pegasus.base.errors import ConfigError
 from pegasus.cli.requirements import Requirement
 from pegasus.cli.terminal import console
@@ -255,6 +254,9 @@ def _driver_problem(package: str) -> str | None:
     """Return the reason why a driver of ROS 2 cannot be used; None if it can."""
     if find_spec(package) is None:
         return f"no {package} for this Python"
+    # Not at the top: it imports all backends, which no completion needs.
+    from pegasus.backends.ros2.transport import find_driver
+
     try:
         find_driver(package)
     except ConfigError as error:

@@ -20,7 +20,7 @@ from pegasus.cameras.imaging import Imaging, automatic_exposure
 from pegasus.config import settings
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import WorldSpec
-from pegasus.core.renderer import Renderer, RenderObject, View
+from pegasus.contracts.renderer import Renderer, RenderObject, View
 from pegasus.optics.lens import Pinhole
 from pegasus.scene.scene import (
     Entity,

@@ -1,6 +1,6 @@
 """The command `pegasus view`, and the display of runs in the browser."""
 
-import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -61,7 +61,9 @@ def view(
             controls = WebControls(page, panel)
             try:
                 print_address(page.address, host)
-                threading.Event().wait()
+                # A wait without end would miss a signal that comes just before it.
+                while True:
+                    time.sleep(0.5)
             except KeyboardInterrupt:
                 return
             finally:

@@ -1,5 +1,6 @@
 """Controllers, the trajectories that they follow, and the allocation of rotor thrusts."""
 
+from pegasus.contracts.state import Plan, Reference
 from pegasus.control import trajectories
 from pegasus.control.allocation import Allocation
 from pegasus.control.cascaded_pid import CascadedPIDController
@@ -8,7 +9,6 @@ from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided import GuidedController, GuidedPIDController
 from pegasus.control.mission import Mission
-from pegasus.core.state import Plan, Reference
 
 __all__ = [
     "Allocation",

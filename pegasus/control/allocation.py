@@ -9,7 +9,7 @@ from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mixing import Mixing
-from pegasus.core.rotors import RotorLayout
+from pegasus.model.rotors import RotorLayout
 
 _AXES = (
     "force along x",

@@ -22,6 +22,7 @@ from pegasus.base.step_math import (
     vector,
     wrapped,
 )
+from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
 from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
 from pegasus.control.controller import (
@@ -34,7 +35,6 @@ from pegasus.control.controller import (
 from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
-from pegasus.core.trajectory import Vec3 as Triple
 
 _LEAST_UPRIGHT = 0.5
 """Least cosine of the tilt that thrust compensates."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.state import VehicleState
 from pegasus.control.guided_mission import GuidedMission
 from pegasus.core.simulation import Simulation
-from pegasus.core.state import VehicleState
 
 
 class Command:

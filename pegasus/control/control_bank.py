@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.backend import BackendBank
 from pegasus.control.control_step import STATE, ControlStep, ControlTable
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
-from pegasus.core.backend import not_finite
-from pegasus.core.backend_bank import BackendBank, Driven
+from pegasus.core.backend_bank import Driven
+from pegasus.core.backend_group import not_finite
 
 
 class ControlBank(BackendBank):
@@ -78,10 +79,11 @@ class ControlBank(BackendBank):
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
-                if not np.isfinite(vehicle.command).all():
-                    raise not_finite(controller, vehicle, vehicle.command, t)
+                command = vehicle.columns["command"]
+                if not np.isfinite(command).all():
+                    raise not_finite(controller, vehicle, command, t)
         for vehicle in self._alone:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+            vehicle.columns["command"][...] = vehicle.backends.command(vehicle, t)
 
     def _arrange(self) -> None:
         """Make the tables; missions, states and references are kept."""

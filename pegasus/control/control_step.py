@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -20,13 +20,10 @@ from pegasus.base.step_math import (
     rotate_inverse,
     vector,
 )
+from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
-from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import ThrustCurve
-
-if TYPE_CHECKING:
-    from pegasus.base.launches import Launch
 
 Law = Callable[..., tuple[Any, ...]]
 """Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).
@@ -441,7 +438,7 @@ class ControlTable:
         self._compiled, self._count = steps[0].compiled, count
         columns |= {**_own_columns(steps), **in_columns([step.parameters for step in steps])}
         self._columns = {**columns, **shared, **signals}
-        self._launch: Launch | None = None
+        self._launch: Callable[[], None] | None = None
 
     def run(self) -> None:
         """Write the rotor speeds."""

@@ -11,6 +11,10 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Plan, Reference, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
@@ -26,10 +30,7 @@ from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
-from pegasus.core.backend import Backend
-from pegasus.core.multirotor import Multirotor
-from pegasus.core.sensor import Reading
-from pegasus.core.state import Plan, Reference, VehicleState
+from pegasus.core.multirotor import as_multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -197,7 +198,7 @@ class Controller(Backend):
         if self._step is not None:
             self._step.reset(copies)
 
-    def bind(self, vehicle: Multirotor) -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Store the vehicle's mass properties, rotors and environment.
 
         Raises:
@@ -210,7 +211,7 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
-        self._estimator = vehicle.estimator
+        self._estimator = as_multirotor(vehicle).estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
@@ -262,7 +263,7 @@ class Controller(Backend):
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
         self._drive = DriveStep(*parts, self._limits) if in_python else None
-        self._stands: Multirotor | None = None
+        self._stands: Vehicle | None = None
         self.start()
         # In the world at the first start: rays can then be cast.
         self._stands = vehicle
@@ -425,7 +426,7 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _check_flights(self, vehicle: Multirotor, weight: float, hovering: float) -> None:
+    def _check_flights(self, vehicle: Vehicle, weight: float, hovering: float) -> None:
         """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
         flights = [mission.outline for mission in self.missions]
         shared = len(flights) < len(self._own)
@@ -456,14 +457,14 @@ class Controller(Backend):
             return
         self._complain(vehicle, "exceeds the vehicle: " + excess[0], excess[1])
 
-    def _check_ground(self, vehicle: Multirotor) -> None:
+    def _check_ground(self, vehicle: Vehicle) -> None:
         """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
         missions = [mission for mission in self.missions if mission.has_points]
         dip = deepest_dip(vehicle, missions) if missions else None
         if dip is not None:
             self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
 
-    def _complain(self, vehicle: Multirotor, problem: str, remedy: str) -> None:
+    def _complain(self, vehicle: Vehicle, problem: str, remedy: str) -> None:
         error = ConfigError(problem, field=f"trajectory of {vehicle.name}", remedy=remedy)
         if self.strict:
             raise error

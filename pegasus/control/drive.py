@@ -24,7 +24,6 @@ from pegasus.dynamics.thrust_curves import (
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel
-    from pegasus.base.launches import Launch
 
 Inverse = Callable[..., Real]
 """Step function (parameters, thrust [N], air density [kg/m^3]) -> rotor speed in still air [rad/s]."""
@@ -302,7 +301,7 @@ class DriveStep:
         """Its row of each column of parameters."""
         if inverse is not None:
             self.parameters[name] = parameters
-        self._launch: Launch | None = None
+        self._launch: Callable[[], None] | None = None
 
     def drive(self, force: Array, torque: Array) -> Array:
         """Return the rotor speeds that give a wrench [rad/s], shape (N, R).

@@ -25,6 +25,7 @@ from pegasus.base.step_math import (
     tan,
     vector,
 )
+from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
 from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
 from pegasus.control.controller import (
@@ -37,7 +38,6 @@ from pegasus.control.controller import (
 from pegasus.control.drag_compensation import against_drag, torque_against_drag
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
-from pegasus.core.trajectory import Vec3 as Triple
 
 UPRIGHT_LIMIT = 1.4
 """Largest tilt limit with which the thrust always points up [rad]."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.contracts.engine import RayHits
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
-from pegasus.core.engine import RayHits
-from pegasus.core.multirotor import Multirotor
 
 _MOST = 500
 """Largest number of stretches of all flights."""
@@ -38,7 +38,7 @@ class Dip:
     """Segment, time and place, with the depth."""
 
 
-def deepest_dip(vehicle: Multirotor, missions: Sequence[Mission]) -> Dip | None:
+def deepest_dip(vehicle: Vehicle, missions: Sequence[Mission]) -> Dip | None:
     """Return the deepest place below the ground of the flights from where the copies stand; None for none.
 
     A path passes through the ground where it meets a surface that looks up; landings may.
@@ -72,7 +72,7 @@ class _Path:
         count: Number of stretches.
     """
 
-    def __init__(self, vehicle: Multirotor, copy: int, flight: sequence, origin: Array, count: int) -> None:
+    def __init__(self, vehicle: Vehicle, copy: int, flight: sequence, origin: Array, count: int) -> None:
         self._vehicle, self._row = vehicle, np.array([copy])
         self._flight = flight
         self._times: Array = min(flight.duration, _HORIZON) / count * np.arange(count + 1, dtype=np.float64)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
@@ -16,7 +17,7 @@ from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
 from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Trajectory, hold, sequence
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import as_multirotor
 
 M = TypeVar("M", bound=GuidedMission)
 
@@ -36,10 +37,10 @@ class Guided(GuidedCommands, Controller):
             self.trajectory = sequence(hold(height=self.height))
         super().__post_init__()
 
-    def bind(self, vehicle: Multirotor) -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Store the vehicle's properties; see `Controller.bind`."""
         super().bind(vehicle)
-        self._flyer = vehicle
+        self._flyer = as_multirotor(vehicle)
 
     def start(self) -> None:
         """Restart on the ground; commands given before the first step are kept."""

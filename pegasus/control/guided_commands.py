@@ -12,12 +12,12 @@ from pegasus.base.components import require
 from pegasus.base.elementary_arrays import acos
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.state import VehicleState
 from pegasus.control.command import Command
 from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import Copies, chosen_copies, spawn_point_of
-from pegasus.core.state import VehicleState
 
 _DEEPEST = 1e4
 """Length of the ray that looks for ground [m]."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.state import Plan, VehicleState
 from pegasus.control import guided_law
 from pegasus.control.guided_step import (
     ATTITUDE,
@@ -27,7 +28,6 @@ from pegasus.control.guided_step import (
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import START
 from pegasus.control.trajectories import Point, Trajectory, hold, sequence
-from pegasus.core.state import Plan, VehicleState
 
 
 class Mode(IntEnum):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission_step import (
     FLY,
     FOLLOW,
@@ -21,7 +22,6 @@ from pegasus.control.mission_step import (
     rows_of,
 )
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
-from pegasus.core.state import Plan, Reference, VehicleState
 
 _FREE_FALL = 0.3
 """Descent during spin-up that shows that a vehicle is in the air [m]."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import REFERENCE, OwnTable, mission_columns, rows_of
 from pegasus.control.trajectories import hold
-from pegasus.core.state import Plan, Reference, VehicleState
 
 _SEVERAL = "mixed"
 """Segment of a reference whose copies fly different segments."""

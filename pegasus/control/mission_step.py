@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Real, Table, Vec3
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.control.mission import Mission
-    from pegasus.control.mission_group import MissionGroup
+from pegasus.contracts.state import Reference, VehicleState
 
 BLOCK = 512
 """Largest number of steps for which points are made ahead."""
@@ -188,6 +184,53 @@ class Block(NamedTuple):
     """Share of the offsets that is left, and its derivatives, shape (n, 4); None without offsets."""
 
 
+class SharedMission(Protocol):
+    """Mission of the copies of a vehicle, which may consist of several."""
+
+    @property
+    def has_points(self) -> bool:
+        """Whether `advance` gives its references."""
+
+    @property
+    def members(self) -> Sequence[tuple["OneMission", slice]]:
+        """Missions that it consists of, with the rows of their copies."""
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """References and what they depend on by name, one row per copy."""
+
+    def attach(self, columns: dict[str, Array]) -> None:
+        """Use other arrays for them; values are kept."""
+
+    def name_segment(self) -> None:
+        """Update the segment of the reference after a change of a member's."""
+
+
+class OneMission(Protocol):
+    """Mission whose copies fly one trajectory."""
+
+    @property
+    def reference(self) -> Reference:
+        """Reference of the present step."""
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """References and what they depend on by name, one row per copy."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been updated since its start."""
+
+    def advance(self, times: Array, state: VehicleState) -> Block:
+        """Return the coming steps, as far as they do not depend on the state."""
+
+    def update(self, t: float, state: VehicleState) -> None:
+        """Set the reference of a step."""
+
+    def show_modes(self) -> bool:
+        """Write the modes of the rotors into the column `mode`; return whether the vehicles lift off."""
+
+
 class MissionTable:
     """Missions of several vehicles, their points, and the launch of their step.
 
@@ -198,15 +241,15 @@ class MissionTable:
 
     def __init__(
         self,
-        vehicles: Sequence[tuple["Mission | MissionGroup", "VehicleState", slice]],
+        vehicles: Sequence[tuple[SharedMission, VehicleState, slice]],
         bodies: Mapping[str, Array],
     ) -> None:
         rows = len(bodies["position"])
         self.columns = mission_columns(rows)
         """Columns of the copies by name, M rows each."""
         number: Array = np.full(rows, -1, dtype=np.int32)
-        self._missions: list[tuple[Mission, VehicleState, slice]] = []
-        self._vehicles: list[tuple[int, Mission | MissionGroup]] = []
+        self._missions: list[tuple[OneMission, VehicleState, slice]] = []
+        self._vehicles: list[tuple[int, SharedMission]] = []
         self._steered: list[int] = []
         for owner, (whole, state, part) in enumerate(vehicles):
             if whole.has_points:
@@ -266,7 +309,7 @@ class MissionTable:
         for k in self._steered:
             self._steer(k, t)
 
-    def renew(self, missions: Collection["Mission"]) -> None:
+    def renew(self, missions: Collection[OneMission]) -> None:
         """Make the points of missions that were restarted anew at the next update.
 
         Args:
@@ -308,7 +351,7 @@ class MissionTable:
             self.columns[name][part] = mission.columns[name]
         self.columns["motion"][:, part] = mission.columns["motion"]
 
-    def _waits(self, mission: "Mission", part: slice) -> bool:
+    def _waits(self, mission: OneMission, part: slice) -> bool:
         """Return whether a mission that has not begun waits for estimates of its copies."""
         return self._ready is not None and not mission.begun and not self._ready[part].all()
 
@@ -338,7 +381,7 @@ class OwnTable:
         count: Number of copies N.
     """
 
-    def __init__(self, mission: "Mission | MissionGroup", count: int) -> None:
+    def __init__(self, mission: SharedMission, count: int) -> None:
         self._state, self._update_count = VehicleState.at_rest(count, 0), 0
         bodies = {"position": self._state.position, "velocity": self._state.velocity}
         self._table = MissionTable([(mission, self._state, slice(0, count))], bodies)

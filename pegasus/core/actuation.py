@@ -1,18 +1,15 @@
 """Inputs of a vehicle's step that Python computes: NumPy models, and the ground below the rotors."""
 
 import logging
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pegasus.base.arrays import IntArray
 from pegasus.base.frames import cross, rotate_inverse
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.plant_models import law_of
 from pegasus.core.rotor_air import SurfaceSurvey
 from pegasus.dynamics import GroundEffect
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +28,7 @@ class Actuation:
         ground_effect: Ground effect of its rotors, None without one.
     """
 
-    def __init__(self, vehicle: "Multirotor", ground_effect: GroundEffect | None) -> None:
+    def __init__(self, vehicle: Vehicle, ground_effect: GroundEffect | None) -> None:
         self._survey: SurfaceSurvey | None = None
         if ground_effect is not None:
             radius = vehicle.spec.propeller.diameter / 2
@@ -51,7 +48,7 @@ class Actuation:
         )
         """True if no input of the step is computed by Python."""
 
-    def reset(self, vehicle: "Multirotor", rows: IntArray | None = None) -> None:
+    def reset(self, vehicle: Vehicle, rows: IntArray | None = None) -> None:
         """Bring the rotors to rest, and the batteries back to their initial charge.
 
         Args:
@@ -71,7 +68,7 @@ class Actuation:
         if self._survey is not None:
             self._survey.renew(rows)
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Take the present centres of mass.
 
         Args:
@@ -80,7 +77,7 @@ class Actuation:
         centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
         self._centers = centers if centers.any() else None
 
-    def prepare(self, vehicle: "Multirotor", t: float, dt: float) -> None:
+    def prepare(self, vehicle: Vehicle, t: float, dt: float) -> None:
         """Set the inputs of the step from t to t + dt.
 
         Models in NumPy are evaluated at the start of the step, with the rotor speeds of its middle.
@@ -94,7 +91,7 @@ class Actuation:
         if self._survey is not None:
             self._survey.update(vehicle, t)
         if self._python_motor:
-            command = np.maximum(vehicle.command, columns["lowest_speed"][:, None])
+            command = np.maximum(columns["command"], columns["lowest_speed"][:, None])
             command = np.minimum(command, columns["highest_speed"][:, None]) * columns["drive"]
             middle = vehicle.motor.step(state.rotor_speed, command, dt / 2)
             columns["speed_first"][...] = state.rotor_speed
@@ -120,7 +117,7 @@ class Actuation:
             columns["held_drag_torque"][...] = 0.0 if moment is None else moment
 
 
-def warn_of_battery(vehicle: "Multirotor", t: float) -> None:
+def warn_of_battery(vehicle: Vehicle, t: float) -> None:
     """Log a warning if batteries of a vehicle are low, or have stopped rotors, for the first time.
 
     Args:

@@ -9,7 +9,7 @@ from pegasus.base.system import SCENE_SUFFIXES
 from pegasus.config.environments import remote_world
 from pegasus.config.files import described_vehicle, described_world, load_vehicle, load_world
 from pegasus.config.scenario import Component, SpawnPoint, VehicleSpec, WorldSpec, parse
-from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
+from pegasus.contracts.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
 

@@ -1,52 +1,40 @@
 """Backends of all vehicles at each step: those of a kind together, the others one by one."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.backend import Backend
-from pegasus.core.estimator import FEEDBACK
+from pegasus.contracts.backend import Backend, BackendBank
+from pegasus.contracts.estimator import FEEDBACK, Estimator
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.backend_group import BackendGroup
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
-Driven = tuple["Multirotor", Any, int]
+class DrivenVehicle(Vehicle, Protocol):
+    """Vehicle with backends."""
+
+    @property
+    def backends(self) -> BackendGroup:
+        """Its backends."""
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """Estimator of its state."""
+
+    @property
+    def feedback(self) -> VehicleState:
+        """State that controllers get."""
+
+    def publish(self, t: float, backends: Iterable[Backend]) -> None:
+        """Pass the state and new readings to backends of this vehicle."""
+
+
+Driven = tuple[DrivenVehicle, Any, int]
 """A vehicle, its driving backend, and the row of its first copy among the bodies."""
-
-
-class BackendBank(ABC):
-    """Driving backends of several vehicles that run together.
-
-    Args:
-        driven: The vehicles with their backends, in the order of their rows.
-        bodies: Columns of all copies of all vehicles by name, M rows each.
-        rate: Physics rate [Hz].
-    """
-
-    @abstractmethod
-    def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None: ...
-
-    @abstractmethod
-    def publish(self, step: int, t: float) -> None:
-        """Receive the states, which are in the columns.
-
-        Args:
-            step: Number of the step.
-            t: Simulation time [s].
-        """
-
-    @abstractmethod
-    def command(self, t: float, dt: float) -> None:
-        """Write the rotor speeds to hold until the next step into the column `command` [rad/s].
-
-        Args:
-            t: Simulation time [s], that of the last `publish`.
-            dt: Time since the previous command [s].
-        """
 
 
 class Backends:
@@ -62,7 +50,7 @@ class Backends:
         self._time = -math.inf
 
     def publish(
-        self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], step: int, t: float
+        self, vehicles: Iterable[DrivenVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
         """Pass the states and new readings to all backends.
 
@@ -79,7 +67,7 @@ class Backends:
         for vehicle, backends in self._listening:
             vehicle.publish(t, backends)
 
-    def command(self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], t: float) -> None:
+    def command(self, vehicles: Iterable[DrivenVehicle], bodies: Mapping[str, Array], t: float) -> None:
         """Set the commands of all vehicles.
 
         Args:
@@ -98,13 +86,13 @@ class Backends:
         for bank in self._banks:
             bank.command(t, dt)
         for vehicle in commanded:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+            vehicle.columns["command"][...] = vehicle.backends.command(vehicle, t)
 
-    def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
+    def _arrange(self, vehicles: Sequence[DrivenVehicle], bodies: Mapping[str, Array]) -> None:
         self._bound = bodies["position"]
         found: dict[tuple[type[BackendBank], bool], list[Driven]] = {}
-        self._alone: list[Multirotor] = []
-        self._listening: list[tuple[Multirotor, list[Backend]]] = []
+        self._alone: list[DrivenVehicle] = []
+        self._listening: list[tuple[DrivenVehicle, list[Backend]]] = []
         first = 0
         for vehicle in vehicles:
             driver = vehicle.backends.driver
@@ -123,7 +111,7 @@ class Backends:
         ]
 
 
-def _flies_on_estimates(vehicle: "Multirotor") -> bool:
+def _flies_on_estimates(vehicle: DrivenVehicle) -> bool:
     return vehicle.estimator is not None and vehicle.estimator.flown
 
 

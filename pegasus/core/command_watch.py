@@ -1,12 +1,12 @@
 """Warnings of commands that keep a vehicle on the ground."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.vehicle import Vehicle
 
 _log = logging.getLogger(__name__)
 
@@ -27,16 +27,17 @@ class CommandWatch:
         self._first: float | None = None
         self._throttles = 0
 
-    def see(self, answer: Any, vehicle: "Multirotor", t: float) -> None:
+    def see(self, answer: Any, driver: Backend, vehicle: Vehicle, t: float) -> None:
         """Look at a command, and warn once.
 
         Args:
             answer: What the backend returned.
+            driver: The backend.
             vehicle: The vehicle.
             t: Simulation time [s].
         """
         self._first = t if self._first is None or t < self._first else self._first
-        name = type(vehicle.backends.driver).__name__
+        name = type(driver).__name__
         shape = vehicle.state.rotor_speed.shape
         if answer is None:
             if t - self._first >= _PATIENCE:

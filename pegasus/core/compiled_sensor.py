@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
+from typing import Any, ClassVar, Protocol, get_args, get_origin
 
 import numpy as np
 
@@ -11,14 +11,23 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of
 from pegasus.base.random_numbers import draw_key, next_keys
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.schedule import exact
-from pegasus.core.sensor import Reading, Sensor
-from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.core.sensor_bank import SensorTable
-    from pegasus.environment import Environment
+
+class SensorTable(Protocol):
+    """Rows of all sensors of a class in the bank, as each of them sees it."""
+
+    asked_at: float
+    """Time of the last launch [s]."""
+
+    def restart(self) -> None:
+        """Call the step function at the coming step."""
+
 
 BODY = ("position", "orientation", "velocity", "angular_velocity")
 """Columns of the bodies."""
@@ -133,7 +142,7 @@ class CompiledSensor(Sensor):
     """Age of a reading when it is given [s]."""
     rows: dict[str, Array]
     """Own columns by name, N rows each; set by `bind`, views of the bank's columns once it has begun."""
-    table: "SensorTable | None" = None
+    table: SensorTable | None = None
     """Table of the bank; None before the first step."""
     _last: Reading | None = None
     _dated: int = 0
@@ -188,7 +197,7 @@ class CompiledSensor(Sensor):
         return INPUTS
 
     @classmethod
-    def settled(cls, columns: Mapping[str, Array], environment: "Environment") -> bool:  # noqa: ARG003
+    def settled(cls, columns: Mapping[str, Array], environment: Environment) -> bool:  # noqa: ARG003
         """Return whether a launch has given all readings; prepare another one if not.
 
         Args:
@@ -204,7 +213,7 @@ class CompiledSensor(Sensor):
             rows: Indices of the copies, shape (K,).
         """
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.
 
         Args:
@@ -290,7 +299,7 @@ class CompiledSensor(Sensor):
             last = self._last = self.reading(stamp)
         return last
 
-    def attach(self, table: "SensorTable", rows: dict[str, Array]) -> None:
+    def attach(self, table: SensorTable, rows: dict[str, Array]) -> None:
         """Take the columns of a bank as its own.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pegasus.base.arrays import Array
-from pegasus.core.engine import BodyIds, Contacts
+from pegasus.contracts.engine import BodyIds, Contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Contact:
 
     @property
     def other_name(self) -> str:
-        """What the copy touches in one text: path of the prim of the world, or `VEHICLE/COPY`."""
+        """Name of what is touched: the path of a prim of the world, or `VEHICLE/COPY`."""
         return self.other if self.other_copy < 0 else f"{self.other}/{self.other_copy}"
 
 

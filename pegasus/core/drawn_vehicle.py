@@ -3,19 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import matrix_from_quaternion
+from pegasus.base.frames import axes_along, matrix_from_quaternion
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
-from pegasus.core.renderer import RenderObject
+from pegasus.contracts.renderer import RenderObject
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.scene.enclosures import Enclosures
 from pegasus.scene.scene import Entity, Scene
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+
+class Shape(Protocol):
+    """Shape of a vehicle."""
+
+    @property
+    def scene(self) -> Scene:
+        """Geometry of the body and the rotors in the body frame."""
+
+
+class DrawableVehicle(Vehicle, Protocol):
+    """Vehicle that has a shape."""
+
+    @property
+    def asset(self) -> Shape:
+        """Its shape."""
 
 
 class DrawnVehicle:
@@ -24,7 +38,7 @@ class DrawnVehicle:
     Objects are in the order body, rotor 0, rotor 1, ... of the first copy, then those of the next.
     """
 
-    def __init__(self, vehicle: "Multirotor") -> None:
+    def __init__(self, vehicle: DrawableVehicle) -> None:
         rotors = vehicle.spec.rotor_list()
         body, turning = _split(vehicle.asset.scene, rotors)
         frames = np.array([_rotor_frame(rotor) for rotor in rotors])
@@ -45,7 +59,7 @@ class DrawnVehicle:
         ]
         """The objects, shape (N * (1 + R),)."""
         self._frames, self._shown = frames[shown], shown
-        self._spin = np.array([1.0 if rotors[i].direction == "ccw" else -1.0 for i in shown])
+        self._spin = vehicle.layout.spin[shown]
 
     @cached_property
     def extents(self) -> dict[str, Array]:
@@ -115,11 +129,7 @@ def _in_frame(scene: Scene, frame: Array) -> Scene:
 
 def _rotor_frame(rotor: "RotorSpec") -> Array:
     """Return the rotor frame, whose z axis is the axis of rotation, rotor to body, shape (4, 4)."""
-    z = np.array(rotor.axis) / np.linalg.norm(rotor.axis)
-    aside = np.array([0.0, 1.0, 0.0]) if abs(z[1]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    x = np.cross(aside, z)
-    x /= np.linalg.norm(x)
     frame = np.eye(4)
-    frame[:3, :3] = np.stack([x, np.cross(z, x), z], axis=1)
+    frame[:3, :3] = axes_along(np.array(rotor.axis))
     frame[:3, 3] = rotor.position
     return frame

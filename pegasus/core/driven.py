@@ -1,18 +1,14 @@
 """Checks of vehicles with driven motors, whose rotor speeds are integrated with the body."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.rotors import RotorLayout
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics import DrivenMotor
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.rotors import RotorLayout
 
 _STABLE = 2.0
 """Largest product of step and rate; the classical Runge-Kutta method is stable up to 2.78."""
@@ -57,7 +53,7 @@ def require_driven_rotors(layout: RotorLayout, parameters: VehicleParameters) ->
     )
 
 
-def require_slow_motors(vehicle: "Multirotor", dt: float) -> None:
+def require_slow_motors(vehicle: Vehicle, dt: float) -> None:
     """Raise a ConfigError if a driven motor is faster than the steps of the physics can follow.
 
     Args:

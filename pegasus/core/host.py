@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pegasus.base.registry import Registry
 from pegasus.config.scenario import WorldSpec
-from pegasus.core.engine import ENGINES, Engine
-from pegasus.core.observer import Observer
-from pegasus.core.renderer import Renderer
+from pegasus.contracts.engine import ENGINES, Engine
+from pegasus.contracts.observer import Observer
+from pegasus.contracts.renderer import Renderer
 from pegasus.scene.scene import Scene
 
 
@@ -80,7 +80,7 @@ class Host(Protocol):
             ConfigError: If the file does not parse or holds no geometry, or a light or label is wrong.
         """
 
-    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
+    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer[Any]]]:
         """Return the application's renderer, and the observers that it needs."""
 
     def state(self, engine: Engine) -> HostState:

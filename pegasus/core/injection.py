@@ -1,27 +1,20 @@
 """Faults of a vehicle: their schedule, copy by copy, and their effects at each step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_instance
-from pegasus.base.errors import ConfigError
-from pegasus.base.random_numbers import draw_key, next_keys
-from pegasus.base.streams import stream
-from pegasus.core.fault import Fault, SensorFault
-from pegasus.core.fault_condition import Condition
+from pegasus.contracts.fault import Fault, Injection, SensorFault
+from pegasus.contracts.fault_condition import Condition
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.link_state import LinkState
 from pegasus.core.placement import Copies, chosen_copies
-from pegasus.core.sensor import Reading
+from pegasus.core.sensor_suite import SensorSuite
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-
-_TOLERANCE = 1e-9
-"""Tolerance of comparisons of times [s]."""
 SHARES = ("drive", "thrust_share", "torque_share", "voltage_share", "capacity_share", "resistance_share")
 """Columns that are 1 without faults."""
 _RESTORED = ("command", "push", "twist", "wind", *SHARES)
@@ -45,137 +38,16 @@ class FaultEvent:
         return f"fault {self.label} {'begins' if self.begins else 'ends'}"
 
 
-class Injection:
-    """Fault in a vehicle, with its schedule.
-
-    Args:
-        fault: The fault.
-        vehicle: The vehicle.
-        label: Name of the fault, unique in the vehicle.
-        rows: Indices of the copies that it concerns.
-        lasting: Whether it begins anew after a reset; otherwise a reset removes it.
-    """
-
-    def __init__(
-        self, fault: Fault, vehicle: "Multirotor", label: str, rows: IntArray, *, lasting: bool
-    ) -> None:
-        self.fault, self.vehicle, self.label, self.lasting = fault, vehicle, label, lasting
-        self.chosen = np.zeros(vehicle.count, dtype=bool)
-        self.chosen[rows] = True
-        self.begun: Array = np.full(vehicle.count, np.nan)
-        """Time at which it began in the episode of each copy, NaN before [s], shape (N,)."""
-        self.ended = np.zeros(vehicle.count, dtype=bool)
-        self.active = np.zeros(vehicle.count, dtype=bool)
-        """Copies that it acts on, shape (N,)."""
-        self.intensity: Array = np.zeros(vehicle.count)
-        """Share of the full effect by copy, 0 where it does not act, shape (N,)."""
-        self.since: Array = np.zeros(vehicle.count)
-        """Time since its beginning [s], shape (N,)."""
-        self.state: dict[str, Any] = {}
-        """Arrays of the fault's own, N rows each; removed by a reset."""
-        self.keys: Any = np.zeros(vehicle.count, dtype=np.uint64)
-        """Keys of the random numbers, shape (N,)."""
-        self._condition: Callable[[Multirotor], Any] | None = fault.condition()
-
-    @property
-    def acts(self) -> bool:
-        """True while it acts on at least one copy."""
-        return bool(self.active.any())
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended for all copies and cannot begin again."""
-        return bool(self.ended[self.chosen].all())
-
-    def kept(self, name: str, make: Callable[[], Array]) -> Array:
-        """Return an array of the fault's own, made at its first use.
-
-        Args:
-            name: Name of the array.
-            make: Function that makes it, with N rows.
-        """
-        if name not in self.state:
-            self.state[name] = make()
-        array: Array = self.state[name]
-        return array
-
-    def restart(self, seed: int, rows: IntArray | slice = slice(None)) -> None:
-        """Bring the schedule of copies to the beginning.
-
-        Args:
-            seed: Seed of the simulation.
-            rows: The copies; for single ones, their random numbers are others than before.
-        """
-        if isinstance(rows, slice):
-            self.state.clear()
-            key = draw_key(stream(seed, self.vehicle.name, "fault", self.label))
-            self.keys[...] = key
-        else:
-            self.keys[rows] = next_keys(self.keys[rows])
-            for array in self.state.values():
-                if isinstance(array, np.ndarray):
-                    array[rows] = 0
-        self.begun[rows] = np.nan
-        self.ended[rows] = self.active[rows] = False
-        self.intensity[rows] = 0.0
-
-    def update(self, age: Array) -> tuple[BoolArray, BoolArray]:
-        """Advance the schedule, and return the copies for which the fault begins and ends, shape (N,) each.
-
-        Args:
-            age: Time since the beginning of the episode of each copy [s], shape (N,).
-        """
-        fault, vehicle = self.fault, self.vehicle
-        possible = self.chosen & ~self.ended
-        begins = possible & ~self.active
-        if fault.start is not None:
-            begins &= age >= fault.start - _TOLERANCE
-        holds = np.ones(vehicle.count, dtype=bool)
-        if fault.where is not None:
-            holds &= fault.where.contains(vehicle.state.position)
-        if self._condition is not None and possible.any():
-            holds &= self._truth(vehicle)
-        begins &= holds
-        self.begun[begins] = age[begins]
-        active = self.active | begins
-        ends = active & ~possible
-        if fault.end is not None:
-            self.ended |= possible & (age >= fault.end - _TOLERANCE)
-        if fault.duration is not None:
-            self.ended |= active & (age - self.begun >= fault.duration - _TOLERANCE)
-        ends |= active & self.ended
-        if not fault.latch:
-            ends |= active & ~holds
-        was = self.active.copy()
-        self.active = active & ~ends
-        self.since = np.where(self.active, age - self.begun, 0.0)
-        grown = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
-        self.intensity = np.where(self.active, grown, 0.0)
-        return begins & self.active, ends & was
-
-    def _truth(self, vehicle: "Multirotor") -> BoolArray:
-        assert self._condition is not None
-        given = np.asarray(self._condition(vehicle))
-        try:
-            truth: BoolArray = np.broadcast_to(given.astype(bool), (vehicle.count,))
-        except (ValueError, TypeError):
-            raise ConfigError(
-                f"must give truth values of shape ({vehicle.count},)",
-                field=f"condition of fault {self.label!r}",
-                value=given,
-            ) from None
-        return truth
-
-
 class VehicleFaults:
     """Faults of a vehicle.
 
     Args:
         vehicle: The vehicle.
+        sensors: Its sensors.
     """
 
-    def __init__(self, vehicle: "Multirotor") -> None:
-        self._vehicle = vehicle
+    def __init__(self, vehicle: Vehicle, sensors: SensorSuite) -> None:
+        self._vehicle, self._sensors = vehicle, sensors
         self.injections: list[Injection] = []
         """All faults that have been injected, also those that are over."""
         self.events: list[FaultEvent] = []
@@ -258,7 +130,7 @@ class VehicleFaults:
         self.injections = [injection for injection in self.injections if injection.lasting]
         self._episode[...] = 0.0
         self._before, self._altered, self.events = {}, {}, []
-        self._vehicle.sensors.alter({})
+        self._sensors.alter({})
         self.links.reset(seed, self._vehicle.name)
         for name in SHARES:
             self._vehicle.columns[name][...] = 1.0
@@ -299,7 +171,7 @@ class VehicleFaults:
                 if copies.any():
                     if begun and isinstance(injection.fault, SensorFault):
                         name = injection.fault.sensor
-                        self._altered.setdefault(name, self._vehicle.sensors.last_reading(name))
+                        self._altered.setdefault(name, self._sensors.last_reading(name))
                     turn = injection.fault.begin if begun else injection.fault.finish
                     turn(injection, copies)
                     rows = tuple(np.flatnonzero(copies).tolist())
@@ -318,7 +190,6 @@ class VehicleFaults:
         Args:
             t: Simulation time [s].
         """
-        sensors = self._vehicle.sensors
         faulty: dict[str, list[Injection]] = {}
         for injection in self.acting:
             if isinstance(injection.fault, SensorFault):
@@ -327,7 +198,7 @@ class VehicleFaults:
             return
         altered: dict[str, Reading | None] = {}
         for name, injections in faulty.items():
-            reading = sensors.true_reading(name, t)
+            reading = self._sensors.true_reading(name, t)
             for injection in injections:
                 fault = injection.fault
                 assert isinstance(fault, SensorFault)
@@ -336,7 +207,7 @@ class VehicleFaults:
             # The last reading remains until there is another one.
             altered[name] = self._altered.get(name) if reading is None else reading
         self._altered = altered
-        sensors.alter(altered)
+        self._sensors.alter(altered)
 
     def actuate(self, t: float, dt: float) -> None:
         """Change the inputs of the step from t to t + dt.

@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pegasus.base.random_numbers import draw_key, philox, uniform
 from pegasus.base.step_math import Word
 from pegasus.base.streams import stream
-
-if TYPE_CHECKING:
-    from pegasus.core.injection import Injection
+from pegasus.contracts.fault import Injection
 
 M = TypeVar("M")
 
@@ -37,7 +35,7 @@ class LinkState:
         self._drawn.clear()
         self._keys = {link: draw_key(stream(seed, vehicle, "link", link)) for link in LINKS}
 
-    def take(self, acting: "Sequence[Injection]") -> None:
+    def take(self, acting: Sequence[Injection]) -> None:
         """Take the faults of links among those that act now.
 
         Args:

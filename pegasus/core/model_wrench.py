@@ -1,7 +1,6 @@
 """Wrench of a vehicle's models at given states and rotor speeds, as the step evaluates it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,13 +8,11 @@ from pegasus.base import frames
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import cross, rotate, vector
+from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_models import custom_laws, law_of, parameters_of, plant_kernel, plant_rows_of
 from pegasus.dynamics.plant import drag, rotors, spin_momentum
 from pegasus.dynamics.plant_rows import PlantRows
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,7 @@ def find_wrench(i: int, rows: PlantRows) -> None:
     rows.shaft_power[i] = power
 
 
-def model_wrench(vehicle: "Multirotor", samples: MotionSamples, *, air_density: float) -> tuple[Array, Array]:
+def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: float) -> tuple[Array, Array]:
     """Return force without gravity [N] and torque [N m] that the models give at each instant, (T, 3) each.
 
     Both are in the body frame, the torque about the centre of mass. It includes the reaction to the angular
@@ -106,7 +103,7 @@ def model_wrench(vehicle: "Multirotor", samples: MotionSamples, *, air_density: 
 
 
 def measured_wrench(
-    vehicle: "Multirotor", samples: MotionSamples, specific_force: Array, angular_acceleration: Array
+    vehicle: Multirotor, samples: MotionSamples, specific_force: Array, angular_acceleration: Array
 ) -> tuple[Array, Array]:
     """Return the force without gravity [N] and torque [N m] that a motion takes, body frame, (T, 3) each.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,17 +10,52 @@ import numpy.typing as npt
 from pegasus.base.arrays import BoolArray
 from pegasus.base.components import finite_numbers
 from pegasus.base.frames import cross, rotate
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.engine import BodyState
-from pegasus.core.placement import Copies, chosen_copies, placed_state
+from pegasus.contracts.engine import BodyState
+from pegasus.contracts.estimator import Estimator
+from pegasus.core.actuation import Actuation
+from pegasus.core.backend_group import BackendGroup
+from pegasus.core.injection import VehicleFaults
+from pegasus.core.manager import ChangeableVehicle, Manager
+from pegasus.core.placement import Copies, StartPlacement, chosen_copies, placed_state
 from pegasus.core.plant_models import inverse
+from pegasus.core.sensor_suite import SensorSuite
+from pegasus.model.dynamics_models import VehicleParameters
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+
+class MovableVehicle(ChangeableVehicle, Protocol):
+    """Vehicle with the parts that begin anew when copies of it do."""
+
+    @property
+    def start(self) -> StartPlacement:
+        """Places at which the copies start."""
+
+    @property
+    def backends(self) -> BackendGroup:
+        """The backends."""
+
+    @property
+    def sensors(self) -> SensorSuite:
+        """The sensors."""
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """Estimator of its state."""
+
+    @property
+    def faults(self) -> VehicleFaults:
+        """Its faults."""
+
+    @property
+    def actuation(self) -> Actuation:
+        """Part of the step that is not compiled."""
+
+    @property
+    def manager(self) -> Manager:
+        """Manager of the vehicles of its simulation."""
 
 
 def place(
-    vehicle: "Multirotor",
+    vehicle: MovableVehicle,
     position: npt.ArrayLike | str | None,
     *,
     heading: npt.ArrayLike | None = None,
@@ -60,10 +95,11 @@ def place(
         angular_velocity=angular_velocity,
     )
     vehicle.manager.place(vehicle, target, rows)
+    vehicle.sensors.place(rows)
 
 
 def reset(
-    vehicle: "Multirotor",
+    vehicle: MovableVehicle,
     copies: Copies = None,
     *,
     position: npt.ArrayLike | str | None = None,
@@ -95,7 +131,8 @@ def reset(
     rows = chosen_copies(copies, vehicle.count)
     vehicle.backends.require_restarts()
     vehicle.faults.reset_copies(rows)
-    vehicle.place(
+    place(
+        vehicle,
         position,
         heading=heading,
         orientation=orientation,
@@ -113,7 +150,7 @@ def reset(
 
 
 def refit(
-    vehicle: "Multirotor",
+    vehicle: MovableVehicle,
     copies: BoolArray,
     change: Callable[[VehicleParameters], VehicleParameters],
     *,
@@ -145,9 +182,10 @@ def refit(
         target.velocity[k] = state.velocity[row] + rotate(rotation, swing)
         target.angular_velocity[k] = turned
     vehicle.manager.place(vehicle, target, rows)
+    vehicle.sensors.place(rows)
 
 
-def disturb(vehicle: "Multirotor", *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
+def disturb(vehicle: MovableVehicle, *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
     """Apply a constant external wrench from the next step on, until changed or reset.
 
     Args:

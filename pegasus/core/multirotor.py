@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,33 +16,34 @@ from pegasus.base.components import require, require_instance
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import rotate
 from pegasus.config.scenario import VehicleSpec
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.engine import RayHits, RigidBody
+from pegasus.contracts.estimator import Estimator, build_estimator
+from pegasus.contracts.fault import Fault, Injection
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.readings import NewReadings, Readings
+from pegasus.contracts.sensor import Sensor, build_sensors, require_sensors
+from pegasus.contracts.state import Estimate, Plan, Reference, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import Actuation
 from pegasus.core.assembly import vehicle_of
-from pegasus.core.backend import Backend, BackendGroup
+from pegasus.core.backend_group import BackendGroup
+from pegasus.core.columns import ColumnView, StateView, own_columns
 from pegasus.core.contact import Contact
 from pegasus.core.driven import require_driven_rotors
-from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
-from pegasus.core.engine import RayHits, RigidBody
-from pegasus.core.estimator import Estimator, build_estimator
-from pegasus.core.fault import Fault
-from pegasus.core.injection import Injection, VehicleFaults
+from pegasus.core.injection import VehicleFaults
+from pegasus.core.manager import Manager
 from pegasus.core.moves import disturb, place, refit, reset
 from pegasus.core.placement import Copies, StartPlacement
-from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.plausibility import unlikely_figures
-from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
-from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
-from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
 from pegasus.core.sensor_suite import SensorSuite
-from pegasus.core.state import Estimate, Plan, Reference, VehicleState
 from pegasus.core.supply import check_supply
 from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
-
-if TYPE_CHECKING:
-    from pegasus.core.vehicle_manager import VehicleManager
+from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
+from pegasus.model.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 
 R = TypeVar("R", bound=Reading)
 _log = logging.getLogger(__name__)
@@ -199,8 +200,8 @@ class Multirotor:
         self.take_columns(own_columns(self.count, self.layout.count))
         self.actuation = Actuation(self, nominal.ground_effect)
         self._vary()
-        self._manager: VehicleManager | None = None
-        self.faults = VehicleFaults(self)
+        self._manager: Manager | None = None
+        self.faults = VehicleFaults(self, self.sensors)
         """Faults of the vehicle; see `inject`."""
 
     place, reset, disturb, refit = place, reset, disturb, refit
@@ -336,7 +337,7 @@ class Multirotor:
         return self.manager.contacts(self)
 
     @property
-    def manager(self) -> "VehicleManager":
+    def manager(self) -> Manager:
         """Manager of the vehicles of its simulation.
 
         Raises:
@@ -407,7 +408,7 @@ class Multirotor:
         state = VehicleState(**{field.name: columns[field.name] for field in fields(VehicleState)})
         self.state = state.read_only()
 
-    def join(self, manager: "VehicleManager", environment: Environment) -> None:
+    def join(self, manager: Manager, environment: Environment) -> None:
         """Join a simulation in which the rotors can carry the weight: bind sensors and backends.
 
         Args:
@@ -485,3 +486,17 @@ class Multirotor:
         self.sensors.bind(self, rate=rate, seed=seed)
         if self.estimator is not None:
             self.estimator.restart()
+
+
+def as_multirotor(vehicle: Vehicle) -> Multirotor:
+    """Return a vehicle as a multirotor, for a part that serves no other vehicles.
+
+    Args:
+        vehicle: The vehicle.
+
+    Raises:
+        ConfigError: If it is not a multirotor.
+    """
+    if not isinstance(vehicle, Multirotor):
+        raise ConfigError("must be a Multirotor", field="vehicle", value=vehicle.name)
+    return vehicle

@@ -13,7 +13,7 @@ from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import normalize, quaternion_from_euler
 from pegasus.config.scenario import SpawnPoint
-from pegasus.core.engine import BodyState, Engine
+from pegasus.contracts.engine import BodyState, Engine
 
 Copies: TypeAlias = int | slice | npt.ArrayLike | None
 """Copies of a vehicle: an index, a slice, several indices, or a mask of shape (N,); None for all."""

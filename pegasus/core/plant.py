@@ -1,20 +1,18 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
-from pegasus.core.backend import not_finite
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.backend_group import BackendGroup, not_finite
+from pegasus.core.columns import copy_columns, own_columns
 from pegasus.core.driven import require_slow_motors
-from pegasus.core.plant_energy import EnergyLaunch, EnergyRows
+from pegasus.core.plant_energy import EnergyLaunch
 from pegasus.core.plant_models import (
-    PARAMETERS,
     battery_rows,
     custom_laws,
     law_of,
@@ -23,85 +21,20 @@ from pegasus.core.plant_models import (
     plant_kernel,
     plant_rows_of,
 )
-from pegasus.dynamics import plant, plant_rows
-from pegasus.dynamics.battery_step import BatteryRows, draw
-from pegasus.dynamics.driven_rotors import DrivenRows
-from pegasus.dynamics.ground_effect import FAR
-from pegasus.dynamics.rotor_wrenches import SeparateRows
+from pegasus.dynamics import plant
+from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
-from pegasus.environment.turbulence import GustState
-
-if TYPE_CHECKING:
-    from pegasus.base.launches import Launch
-    from pegasus.core.multirotor import Multirotor
-
-_SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
-    f"{name}_share" for name in ("voltage", "capacity", "resistance")
-}
-"""Columns that are 1 without faults."""
 
 
-@dataclass
-class FaultRows:
-    """Inputs of the step that only faults set."""
+class RowVehicle(Vehicle, Protocol):
+    """Vehicle whose columns are rows of the plant."""
 
-    wind_shock: Column[Vec3]
-    """Velocity of the air that faults add to the wind, world [m/s]."""
+    @property
+    def backends(self) -> BackendGroup:
+        """Its backends."""
 
-
-_SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
-
-
-def own_columns(count: int, rotor_count: int) -> dict[str, Array]:
-    """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
-
-    Args:
-        count: Number of copies N.
-        rotor_count: Number of rotors R.
-    """
-    return {
-        name: _initial(name, (count, rotor_count) if table else (count,), element)
-        for name, table, element in _copy_columns()
-    }
-
-
-class ColumnView:
-    """Attribute of a vehicle: one of its columns; an assignment writes into it.
-
-    Args:
-        name: Name of the column.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, vehicle: "Multirotor", owner: type) -> Array:
-        return vehicle.columns[self._name]
-
-    def __set__(self, vehicle: "Multirotor", values: Array) -> None:
-        vehicle.columns[self._name][...] = values
-
-
-class StateView:
-    """Attribute of a vehicle: an array of its state, which is only read.
-
-    Args:
-        name: Name of the field of the state.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, vehicle: "Multirotor", owner: type) -> Array:
-        array: Array = getattr(vehicle.state, self._name)
-        return array
-
-    def __set__(self, vehicle: "Multirotor", values: object) -> None:
-        given = "position" if self._name == "position" else f"position, {self._name}=..."
-        raise AttributeError(
-            f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by "
-            f"vehicle.place({given}), or give its start to Multirotor"
-        )
+    def take_columns(self, columns: dict[str, Array]) -> None:
+        """Use other arrays for state, inputs and outputs of the step, with the present values."""
 
 
 class Plant:
@@ -111,17 +44,17 @@ class Plant:
     """State, inputs and outputs by name, M rows each; see `pegasus.dynamics.plant_rows`."""
 
     def __init__(self) -> None:
-        self._vehicles: Sequence[Multirotor] = ()
-        self._advance: Launch | None = None
-        self._foresee: Launch | None = None
+        self._vehicles: Sequence[RowVehicle] = ()
+        self._advance: Callable[..., None] | None = None
+        self._foresee: Callable[..., None] | None = None
         self._observe: Callable[[float], None] | None = None
-        self._draw: Launch | None = None
+        self._draw: Callable[..., None] | None = None
         self._audited: Environment | None = None
         self.count = 0
         """Number of rows M."""
         self.columns = own_columns(0, 0)
 
-    def arrange(self, vehicles: Sequence["Multirotor"]) -> None:
+    def arrange(self, vehicles: Sequence[RowVehicle]) -> None:
         """Give the vehicles their rows; states are kept.
 
         Args:
@@ -136,7 +69,7 @@ class Plant:
             rows, r = slice(first, first + vehicle.count), vehicle.rotor_count
             first += vehicle.count
             own = {}
-            for name, table, _ in _copy_columns():
+            for name, table, _ in copy_columns():
                 own[name] = self.columns[name][rows, :r] if table else self.columns[name][rows]
                 own[name][...] = vehicle.columns[name]
             vehicle.take_columns(own)
@@ -231,7 +164,7 @@ class Plant:
             self._advance(dt)
             if self._alarm[0]:
                 self._alarm[0] = 0
-                raise self._fault(t)
+                raise step_fault(self._vehicles, self.columns, t)
         if self._draw is None:
             return False
         self._draw(dt)
@@ -250,53 +183,31 @@ class Plant:
         if self._observe is not None:
             self._observe(1.0 / dt)
 
-    def _fault(self, t: float) -> ConfigError:
-        fault = self.columns["fault"]
-        row = int(np.flatnonzero(fault)[0])
-        vehicle, copy = [(v, copy) for v in self._vehicles for copy in range(v.count)][row]
-        if fault[row] == 3:
-            return not_finite(vehicle.backends.driver, vehicle, vehicle.command, t)
-        if fault[row] == 1:
-            return ConfigError(
-                "force and torque must be finite",
-                field=f"wrench on vehicle {vehicle.name!r}",
-                remedy="check its thrust curve, motor and drag",
-            )
-        speed, rate = (
-            float(np.sqrt((self.columns[name][row] ** 2).sum()))
-            for name in ("free_velocity", "free_angular_velocity")
-        )
+
+def step_fault(vehicles: Sequence[RowVehicle], columns: Mapping[str, Array], t: float) -> ConfigError:
+    """Return the error of the first copy with a `fault`: its command, wrench or motion.
+
+    Args:
+        vehicles: All vehicles, in the order of their rows.
+        columns: Columns of the plant, M rows each.
+        t: Simulation time at the start of the step [s].
+    """
+    fault = columns["fault"]
+    row = int(np.flatnonzero(fault)[0])
+    vehicle, copy = [(v, copy) for v in vehicles for copy in range(v.count)][row]
+    if fault[row] == 3:
+        return not_finite(vehicle.backends.driver, vehicle, vehicle.columns["command"], t)
+    if fault[row] == 1:
         return ConfigError(
-            f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
-            field=f"motion of vehicle {vehicle.name!r}, copy {copy}",
-            remedy="raise the rate of the physics, or look for a force or torque too large for it",
+            "force and torque must be finite",
+            field=f"wrench on vehicle {vehicle.name!r}",
+            remedy="check its thrust curve, motor and drag",
         )
-
-
-@cache
-def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
-    """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, DrivenRows, SeparateRows, BatteryRows, EnergyRows, GustState, FaultRows
-    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
-    return tuple(
-        (name, get_origin(hint) is Table, get_args(hint)[0])
-        for name, hint in hints.items()
-        if name not in PARAMETERS and get_origin(hint) in (Column, Table)
+    speed, rate = (
+        float(np.sqrt((columns[name][row] ** 2).sum())) for name in ("free_velocity", "free_angular_velocity")
     )
-
-
-def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
-    array: Array = np.zeros(shape + _SHAPES[element], dtype=np.int32 if element is int else np.float64)
-    if element is Quat:
-        array[..., 3] = 1.0
-    elif element is Mat33:
-        array[...] = np.eye(3)
-    elif name == "ground_normal":
-        array[..., 2] = 1.0
-    elif name == "ceiling_normal":
-        array[..., 2] = -1.0
-    elif name == "ceiling_offset":
-        array[...] = -FAR
-    elif name in _SHARES:
-        array[...] = 1.0
-    return array
+    return ConfigError(
+        f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
+        field=f"motion of vehicle {vehicle.name!r}, copy {copy}",
+        remedy="raise the rate of the physics, or look for a force or torque too large for it",
+    )

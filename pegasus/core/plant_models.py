@@ -14,8 +14,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.driven import hub_inertia
-from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows, rotor_wrenches
 from pegasus.dynamics import plant as step
 from pegasus.dynamics.battery_step import NO_CELLS, BatteryRows, Cells
@@ -31,10 +31,10 @@ from pegasus.dynamics.thrust_curves import (
     polynomial_thrust,
     quadratic_thrust,
 )
+from pegasus.model.dynamics_models import VehicleParameters
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel, Rows
-    from pegasus.core.multirotor import Multirotor
 
 Law = Callable[..., Any]
 _SHIPPED: dict[str, tuple[Law, Any]] = {
@@ -97,7 +97,7 @@ def law_of(model: Motor | ThrustCurve | Drag | GroundEffect | None) -> Law | Non
     return type(model).law
 
 
-def custom_laws(vehicles: Sequence["Multirotor"]) -> Custom:
+def custom_laws(vehicles: Sequence[Vehicle]) -> Custom:
     """Return the laws of vehicles that are not shipped ones, each once.
 
     Args:
@@ -112,16 +112,17 @@ def custom_laws(vehicles: Sequence["Multirotor"]) -> Custom:
     return tuple(found[law] for law in sorted(found, key=lambda f: (f.__module__, f.__qualname__)))
 
 
-def plant_rows_of(custom: Custom, columns: Mapping[str, Any]) -> "Rows":
+def plant_rows_of(custom: Custom, columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the plant, with the columns of custom laws.
 
     Args:
         custom: The custom laws.
         columns: Arrays and parameters by name.
+        device: Device of the rows.
     """
     from pegasus.base.compiler import Rows
 
-    return Rows(_rows_with(custom), columns)
+    return Rows(plant_rows_kind(custom), columns, device=device)
 
 
 @cache
@@ -134,7 +135,7 @@ def plant_kernel(custom: Custom, function: Callable[..., None] = step.advance) -
     """
     from pegasus.base.compiler import Kernel
 
-    kinds: dict[type, type] = {plant_rows.PlantRows: _rows_with(custom)} if custom else {}
+    kinds: dict[type, type] = {plant_rows.PlantRows: plant_rows_kind(custom)} if custom else {}
     driven = _driven(custom)
     replaced = {
         choose.__name__: _dispatcher(role, custom)
@@ -161,24 +162,29 @@ def motion_rows(columns: Mapping[str, Array]) -> "Rows":
     return Rows(plant_rows.MotionRows, columns)
 
 
-def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -> "Rows":
+def battery_rows(vehicles: Sequence[Vehicle], columns: Mapping[str, Any], device: str = "cpu") -> "Rows":
     """Return the rows of the batteries.
 
     Args:
         vehicles: The vehicles.
         columns: Arrays by name.
+        device: Device of the rows.
     """
     from pegasus.base.compiler import Rows
 
     cells: list[Cells] = []
     for vehicle in vehicles:
         cells += [NO_CELLS] * len(vehicle.parameters) if vehicle.battery is None else vehicle.battery.cells
-    return Rows(BatteryRows, {**columns, "cells": cells})
+    return Rows(BatteryRows, {**columns, "cells": cells}, device=device)
 
 
 @cache
-def _rows_with(custom: Custom) -> type:
-    """Return the dataclass of the plant's columns with those of custom laws."""
+def plant_rows_kind(custom: Custom) -> type:
+    """Return the dataclass of the plant's columns with those of custom laws.
+
+    Args:
+        custom: The custom laws.
+    """
     if not custom:
         return plant_rows.PlantRows
     fields = [(f"custom_{k}", Column[kind]) for k, (_, _, kind) in enumerate(custom)]  # type: ignore[valid-type]
@@ -228,7 +234,7 @@ def _parameters(model: Any) -> Any:
     return model.parameters() if isinstance(model, ThrustCurve | DrivenMotor) else model
 
 
-def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
+def parameters_of(vehicles: Sequence[Vehicle]) -> dict[str, Any]:
     """Return the columns and tables of parameters, and the cell `alarm`.
 
     Each vehicle has one row, or one for each copy if they vary.
@@ -278,7 +284,7 @@ def _number(role: type, model: Any, custom: Custom) -> int:
     return shipped[law] if law in shipped else _FIRST_CUSTOM + [law for _, law, _ in custom].index(law)
 
 
-def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
+def _airframe(vehicle: Vehicle, parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
     """Return the parameters of a rigid body, and the numbers of its compiled models."""
     inertia = parameters.inertia.tolist()
     inverted = inverse(parameters.inertia).tolist()
@@ -306,7 +312,7 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
 
 
 def _drive(
-    vehicle: "Multirotor", parameters: VehicleParameters, frame: plant_rows.Airframe
+    vehicle: Vehicle, parameters: VehicleParameters, frame: plant_rows.Airframe
 ) -> driven_rotors.Drive:
     """Return the parameters of driven rotors."""
     if not isinstance(parameters.motor, DrivenMotor):

@@ -1,17 +1,13 @@
 """Warnings of figures of a vehicle that suggest wrong units: inertia, arms, tip speed, thrust to weight."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.rotors import largest_lift
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.environment import speed_of_sound
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 from pegasus.environment.gravity import STANDARD_GRAVITY
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.rotors import largest_lift
 
 _LONGEST_ARM = 10.0  # [m]
 _HIGHEST_MACH = 0.9
@@ -20,7 +16,7 @@ _TEMPERATURE = 288.15
 """Air at sea level, US Standard Atmosphere 1976 [K]."""
 
 
-def unlikely_figures(vehicle: "Multirotor") -> list[str]:
+def unlikely_figures(vehicle: Vehicle) -> list[str]:
     """Return a line for each figure of a vehicle that no multirotor has, the first copy's that has it.
 
     Args:
@@ -34,7 +30,7 @@ def unlikely_figures(vehicle: "Multirotor") -> list[str]:
     return [f"{vehicle.name}: {line}; check the units" for line in found.values()]
 
 
-def _lines(vehicle: "Multirotor", p: VehicleParameters) -> tuple[str | None, ...]:
+def _lines(vehicle: Vehicle, p: VehicleParameters) -> tuple[str | None, ...]:
     layout, radius = vehicle.layout, vehicle.spec.propeller.diameter / 2
     offset = layout.position - p.center_of_mass
     arm = float(np.sqrt((offset * offset).sum(axis=1)).max())

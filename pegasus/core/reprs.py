@@ -1,13 +1,47 @@
 """Simulations and vehicles as one line of text, and as HTML for notebooks."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
-from pegasus.core.svg_view import outline, space_svg, text_and_svg, vehicle_lines
+from pegasus.core.backend_group import BackendGroup
+from pegasus.core.svg_view import FlyingVehicle, outline, space_svg, text_and_svg, vehicle_lines
+from pegasus.scene.scene import Scene
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.core.simulation import Simulation
+
+class DescribedVehicle(FlyingVehicle, Protocol):
+    """Vehicle with backends."""
+
+    @property
+    def backends(self) -> BackendGroup:
+        """Its backends."""
+
+
+class DescribedSimulation(Protocol):
+    """Simulation as a line of text tells of it."""
+
+    @property
+    def world_name(self) -> str:
+        """Name of the world."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+
+    @property
+    def rate(self) -> float:
+        """Physics rate [Hz]."""
+
+    @property
+    def time(self) -> float:
+        """Simulation time [s]."""
+
+    @property
+    def scene(self) -> Scene:
+        """The world."""
+
+    @property
+    def vehicles(self) -> Iterable[FlyingVehicle]:
+        """The vehicles."""
 
 
 def counted_names(vehicles: Mapping[str, int]) -> str:
@@ -21,7 +55,7 @@ def counted_names(vehicles: Mapping[str, int]) -> str:
     return (", ".join(names[:3]) or "no vehicles") + more
 
 
-def vehicle_line(vehicle: "Multirotor") -> str:
+def vehicle_line(vehicle: DescribedVehicle) -> str:
     """Return name, copies, mass, rotors, position of the first copy, driver and sensors of a vehicle."""
     copies = f" x {vehicle.count}" if vehicle.count > 1 else ""
     model = f" ({vehicle.spec.name})" if vehicle.spec.name != vehicle.name else ""
@@ -34,7 +68,7 @@ def vehicle_line(vehicle: "Multirotor") -> str:
     )
 
 
-def simulation_line(simulation: "Simulation", state: str) -> str:
+def simulation_line(simulation: DescribedSimulation, state: str) -> str:
     """Return world, vehicles, time, rate, seed and playback state of a simulation."""
     vehicles = counted_names({vehicle.name: vehicle.count for vehicle in simulation.vehicles})
     return (
@@ -43,14 +77,13 @@ def simulation_line(simulation: "Simulation", state: str) -> str:
     )
 
 
-def vehicle_html(vehicle: "Multirotor") -> str:
+def vehicle_html(vehicle: DescribedVehicle) -> str:
     """Return the line of a vehicle with a view of all copies, and the paths ahead of them."""
-    time = vehicle.sensors.time
-    lines = vehicle_lines([vehicle], 0.0 if time is None else float(time[0]))
+    lines = vehicle_lines([vehicle], vehicle.sensors.now)
     return text_and_svg(repr(vehicle), space_svg(lines))
 
 
-def simulation_html(simulation: "Simulation") -> str:
+def simulation_html(simulation: DescribedSimulation) -> str:
     """Return the line of a simulation with a view of its vehicles, the paths ahead of them and the world."""
     lines = vehicle_lines(simulation.vehicles, simulation.time)
     return text_and_svg(repr(simulation), space_svg(lines, outline(simulation.scene)))

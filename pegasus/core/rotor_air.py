@@ -1,19 +1,15 @@
 """Air around the rotors: surfaces below and above them, and the downwash of other vehicles."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.step_math import Vec3
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_jet, turbulent_jet
 from pegasus.dynamics.ground_effect import FAR
-
-if TYPE_CHECKING:
-    from pegasus.base.launches import Launch
-    from pegasus.core.multirotor import Multirotor
 
 _REACH = 20.0
 """Largest distance from a surface as a multiple of the radius; the gain is below 0.2 % there."""
@@ -45,7 +41,7 @@ class SurfaceSurvey:
         else:
             self._renewed = np.union1d(self._renewed, rows)
 
-    def update(self, vehicle: "Multirotor", t: float) -> None:
+    def update(self, vehicle: Vehicle, t: float) -> None:
         """Set the plane of the world below and above each rotor, if the last survey is old.
 
         Other vehicles do not count.
@@ -81,7 +77,7 @@ class Wakes:
         columns: State, inputs and outputs of their step by name, M rows each.
     """
 
-    def __init__(self, vehicles: Sequence["Multirotor"], columns: Mapping[str, Array]) -> None:
+    def __init__(self, vehicles: Sequence[Vehicle], columns: Mapping[str, Array]) -> None:
         self._vehicles, self._columns = vehicles, columns
         self._count = sum(vehicle.count for vehicle in vehicles)
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
@@ -90,7 +86,7 @@ class Wakes:
         columns["wake"][...] = 0.0
         self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
         self._momentum = np.zeros(self._count)
-        self._launches: tuple[Launch, ...] = ()
+        self._launches: tuple[Callable[[], None], ...] = ()
 
     def update(self) -> None:
         """Set the air velocity that the jets cause at the rotors of the other vehicles.
@@ -110,7 +106,7 @@ class Wakes:
             if vehicle.downwash is not None and not has_jet_law(vehicle.downwash):
                 self._blow_in_numpy(vehicle, rows)
 
-    def _prepared(self) -> "tuple[Launch, ...]":
+    def _prepared(self) -> tuple[Callable[[], None], ...]:
         from pegasus.base.compiler import Rows, shared_kernel  # Warp is loaded with the first step.
 
         rotors = self._columns["wake"].shape[1]
@@ -131,7 +127,7 @@ class Wakes:
         form = shared_kernel(form_jet).launch(rows, count)
         return form, shared_kernel(blow).launch(rows, count * rotors, count, rotors)
 
-    def _blow_in_numpy(self, vehicle: "Multirotor", rows: range) -> None:
+    def _blow_in_numpy(self, vehicle: Vehicle, rows: range) -> None:
         """Add the jets of copies whose model is not compiled."""
         assert vehicle.downwash is not None
         for row in rows:
@@ -157,7 +153,7 @@ def has_jet_law(downwash: Downwash) -> bool:
     return cls.law is turbulent_jet and cls.velocity is Downwash.velocity
 
 
-def _jet_frame(vehicle: "Multirotor") -> JetFrame:
+def _jet_frame(vehicle: Vehicle) -> JetFrame:
     x, y, z = vehicle.layout.position.mean(axis=0).tolist()
     downwash, propeller = vehicle.downwash, vehicle.spec.propeller
     return JetFrame(
@@ -181,6 +177,6 @@ def _parameters(downwash: Downwash | None) -> Downwash:
     )
 
 
-def _size(vehicle: "Multirotor") -> float:
+def _size(vehicle: Vehicle) -> float:
     """Return the largest distance of two rotors [m]; the span of a single rotor is its diameter."""
     return max(vehicle.layout.span, vehicle.spec.propeller.diameter)

@@ -1,7 +1,7 @@
 """Wind at the rotors of all vehicles where it varies in space, and the turbulence of each vehicle."""
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import make_dataclass
 from functools import cache
 from inspect import signature
@@ -13,6 +13,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Column
 from pegasus.base.streams import stream
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.environment import Environment, Wind
 from pegasus.environment.local_air import LocalAirRows, local_air, local_gust, local_wind
 from pegasus.environment.turbulence import GustRows, TurbulenceParameters
@@ -20,8 +21,6 @@ from pegasus.environment.wind import WindParameters
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Kernel
-    from pegasus.base.launches import Launch
-    from pegasus.core.multirotor import Multirotor
 
 _NO_TURBULENCE = TurbulenceParameters(0.0, (0.0, 1.0), (0.0, 0.0), 1.0, 1.0, 0.0)
 _NO_WIND = WindParameters((0.0, 0.0, 0.0))
@@ -42,7 +41,7 @@ class RotorWinds:
 
     def __init__(
         self,
-        vehicles: Sequence["Multirotor"],
+        vehicles: Sequence[Vehicle],
         columns: Mapping[str, Array],
         environment: Environment,
         *,
@@ -55,7 +54,7 @@ class RotorWinds:
         self._moment = np.zeros(1)
         self._wind: Wind | None = None
         self._parameters: Any = None
-        self._launch: Launch | None = None
+        self._launch: Callable[..., None] | None = None
         # Of the turbulence whose state the columns hold.
         self._turbulence: Any = None if last is None else last._turbulence
         self._key: int | None = None if last is None else last._key

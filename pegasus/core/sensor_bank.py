@@ -3,18 +3,25 @@
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay, own_columns
 from pegasus.core.schedule import Schedule
+from pegasus.core.sensor_suite import SensorSuite
+from pegasus.environment import Environment
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
+
+class SensingVehicle(Vehicle, Protocol):
+    """Vehicle whose sensors the bank runs."""
+
+    @property
+    def sensors(self) -> SensorSuite:
+        """Its sensors."""
 
 
 class SensorBank:
@@ -29,11 +36,11 @@ class SensorBank:
         self._time = np.array([0.0, 1.0 / rate, 0.0])
         self._number = 0
         self._tables: list[SensorTable] = []
-        self._others: list[Multirotor] = []
+        self._others: list[SensingVehicle] = []
         self._bound: Array | None = None
 
     def measure(
-        self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], step: int, t: float
+        self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
         """Take the readings that are due at a step.
 
@@ -54,7 +61,7 @@ class SensorBank:
         for vehicle in self._others:
             vehicle.sensors.measure(vehicle.state, step, t)
 
-    def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
+    def _arrange(self, vehicles: Sequence[SensingVehicle], bodies: Mapping[str, Array]) -> None:
         """Make a table for each class of sensors; states are kept."""
         self._bound = bodies["position"]
         found: dict[type[CompiledSensor], list[tuple[CompiledSensor, int]]] = {}
@@ -249,7 +256,7 @@ _PRESENT = ("wind", "magnetic_field", "pressure", "temperature", "density")
 _VECTORS = ("gravity", "wind", "magnetic_field")
 
 
-def _input(environment: "Environment", name: str, position: Array, t: float) -> Array | float:
+def _input(environment: Environment, name: str, position: Array, t: float) -> Array | float:
     """Return a column of the environment at the bodies."""
     if name == "gravity":
         return environment.gravity_vector(position)

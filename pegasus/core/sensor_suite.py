@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.streams import stream
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.readings import NewReadings, Readings
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.compiled_sensor import CompiledSensor
-from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.schedule import Schedule
-from pegasus.core.sensor import Reading, Sensor
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 R = TypeVar("R", bound=Reading)
 
@@ -52,7 +51,7 @@ class SensorSuite(Mapping[str, Sensor]):
     def __len__(self) -> int:
         return len(self._sensors)
 
-    def bind(self, vehicle: "Multirotor", *, rate: float, seed: int) -> None:
+    def bind(self, vehicle: Vehicle, *, rate: float, seed: int) -> None:
         """Start all sensors from a fresh state, each with its own random stream.
 
         Args:

@@ -16,16 +16,16 @@ from pegasus.base.components import require, require_positive
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.config.scenario import Component, WorldSpec
+from pegasus.contracts.backend import Failure
+from pegasus.contracts.engine import DEFAULT_ENGINE, Engine
+from pegasus.contracts.observer import Observer
+from pegasus.contracts.renderer import Renderer
 from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, with_wind, world_of
-from pegasus.core.backend import Failure
-from pegasus.core.engine import DEFAULT_ENGINE, Engine
 from pegasus.core.host import HostState
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.observer import Observer
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
 from pegasus.core.placement import find_start
 from pegasus.core.plausibility import unlikely_figures
-from pegasus.core.renderer import Renderer
 from pegasus.core.reprs import simulation_html, simulation_line
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.core.visuals import Visuals
@@ -79,7 +79,7 @@ class Simulation:
         engine: str | Engine = "auto",
         rate: float = 250.0,
         seed: int = 0,
-        observers: Sequence[Observer] = (),
+        observers: Sequence[Observer["Simulation"]] = (),
         renderer: str | Renderer = "auto",
         alter_scene: Callable[[Scene, WorldSpec], Scene] | None = None,
     ) -> None:
@@ -128,7 +128,7 @@ class Simulation:
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
         self.vehicles.spawn_points = self.world.spawn_points or ()
-        drawing: Sequence[Observer] = ()
+        drawing: Sequence[Observer[Simulation]] = ()
         if renderer == "auto" and host is not None:
             renderer, drawing = host.make_renderer(self.engine)
         visuals = Visuals(self.scene, self.vehicles, renderer=renderer, renders_past=not drawing)
@@ -165,6 +165,11 @@ class Simulation:
     def failures(self) -> list[Failure]:
         """Failures of autopilots since the run began; kept after `stop`, not after `close`."""
         return [failure for vehicle in self.vehicles for b in vehicle.backends for failure in b.failures]
+
+    @property
+    def observers(self) -> Sequence[Observer["Simulation"]]:
+        """Observers of each step."""
+        return self._observers
 
     @property
     def playback(self) -> Playback:
@@ -224,7 +229,7 @@ class Simulation:
                 )
             self.vehicles.remove(name)
 
-    def add_observer(self, observer: Observer) -> None:
+    def add_observer(self, observer: Observer["Simulation"]) -> None:
         """Add an observer, called from the next step on.
 
         Args:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasus.base.errors import ConfigError
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.rotors import RotorLayout
 from pegasus.dynamics import Battery, DrivenMotor
 from pegasus.dynamics.battery_step import load_current
 from pegasus.environment import Environment
+from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.rotors import RotorLayout
 
 
 @dataclass(frozen=True)

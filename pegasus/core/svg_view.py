@@ -4,16 +4,15 @@ import html
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, rotate
+from pegasus.contracts.state import Plan
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.scene.scene import Collider, ColliderShape, Scene
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#4d4d4d")
 """Colours distinguishable by colour-blind readers (Okabe and Ito 2008)."""
@@ -96,7 +95,14 @@ def outline(scene: Scene) -> list[Line]:
     ]
 
 
-def vehicle_lines(vehicles: Iterable["Multirotor"], t: float) -> list[Line]:
+class FlyingVehicle(Vehicle, Protocol):
+    """Vehicle whose driving backend may tell what it will fly."""
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the remaining flight, if it is known."""
+
+
+def vehicle_lines(vehicles: Iterable[FlyingVehicle], t: float) -> list[Line]:
     """Return the arms of vehicles and the paths ahead of them.
 
     Args:

@@ -16,10 +16,10 @@ from pegasus.base.step_math import Word
 from pegasus.base.streams import stream
 from pegasus.config.distributions import Distribution, UniformSpec
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.plant_models import law_of
 from pegasus.core.rotor_air import has_jet_law
 from pegasus.dynamics import Battery, Downwash
+from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 
 Given = Mapping[str, npt.ArrayLike | Mapping[str, Any]]
 """Arrays with one entry per copy, or distributions, by field."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,22 +9,22 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
+from pegasus.contracts.engine import BodyIds, BodyState, Contacts, Engine, RayHits
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
 from pegasus.core.contact import Contact, contacts_by_vehicle
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
+from pegasus.core.manager import ChangeableVehicle
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
 from pegasus.core.rotor_air import Wakes
 from pegasus.core.rotor_wind import RotorWinds
 from pegasus.core.sensor_bank import SensorBank
+from pegasus.core.visuals import Visuals
 from pegasus.environment import Environment
 from pegasus.environment.samples import Samples
-
-if TYPE_CHECKING:
-    from pegasus.core.visuals import Visuals
+from pegasus.model.dynamics_models import VehicleParameters
 
 _DEEPEST_START = 0.05  # [m]
 
@@ -42,7 +41,7 @@ class VehicleManager(Collection[Multirotor]):
         seed: Seed of the simulation.
     """
 
-    visuals: "Visuals"
+    visuals: Visuals
     """Rendered world and vehicles; set by the simulation."""
 
     spawn_points: Sequence[SpawnPoint] = ()
@@ -226,7 +225,7 @@ class VehicleManager(Collection[Multirotor]):
                 self._plant.columns["touched"][...] = self.involved(contacts)
         self._plant.observe(1.0 / self.rate)
 
-    def in_contact(self, vehicle: Multirotor) -> BoolArray:
+    def in_contact(self, vehicle: Vehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,).
 
         Args:
@@ -238,7 +237,7 @@ class VehicleManager(Collection[Multirotor]):
         touching: BoolArray = np.isin(self._ids[vehicle.name], (contacts.body, contacts.other))
         return touching
 
-    def contacts(self, vehicle: Multirotor) -> list[Contact]:
+    def contacts(self, vehicle: Vehicle) -> list[Contact]:
         """Return the contacts of the copies of a vehicle in the last step.
 
         Args:
@@ -267,7 +266,7 @@ class VehicleManager(Collection[Multirotor]):
         bodies = {*contacts.body.tolist(), *contacts.other.tolist()}
         return np.array([body in bodies for ids in self._ids.values() for body in ids.tolist()], dtype=bool)
 
-    def place(self, vehicle: Multirotor, target: BodyState, rows: IntArray) -> None:
+    def place(self, vehicle: Vehicle, target: BodyState, rows: IntArray) -> None:
         """Set the poses and velocities of copies without an acceleration.
 
         Args:
@@ -288,11 +287,10 @@ class VehicleManager(Collection[Multirotor]):
         columns["rotation"][rows] = matrix_from_quaternion(target.orientation)
         columns["acceleration"][rows] = columns["angular_acceleration"][rows] = 0.0
         columns["gravity"][rows] = self._environment.gravity_vector(target.position)
-        vehicle.sensors.place(rows)
 
     def cast(
         self,
-        vehicle: Multirotor,
+        vehicle: Vehicle,
         origins: Array,
         directions: Array,
         max_range: float,
@@ -316,7 +314,7 @@ class VehicleManager(Collection[Multirotor]):
         """Look for vehicles with faults, after one was injected."""
         self._faulty = [vehicle for vehicle in self if len(vehicle.faults)]
 
-    def refit(self, vehicle: Multirotor, parameters: Sequence[VehicleParameters] | None) -> None:
+    def refit(self, vehicle: ChangeableVehicle, parameters: Sequence[VehicleParameters] | None) -> None:
         """Change the mass properties of a vehicle in flight.
 
         Args:
@@ -343,7 +341,9 @@ class VehicleManager(Collection[Multirotor]):
                 self.refit(vehicle, None)
             target = BodyState.zeros(vehicle.count)
             target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
-            self.place(vehicle, target, np.arange(vehicle.count))
+            rows = np.arange(vehicle.count)
+            self.place(vehicle, target, rows)
+            vehicle.sensors.place(rows)
             vehicle.begin(rate=self.rate, seed=self.seed)
             clear_energy(vehicle.columns)
             vehicle.columns["gust_step"][...] = 0

@@ -2,11 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import multiply, quaternion_from_rotation_vector
 from pegasus.base.system import yield_to_others
-from pegasus.core.drawn_vehicle import DrawnVehicle
-from pegasus.core.renderer import (
+from pegasus.contracts.engine import BodyState
+from pegasus.contracts.renderer import (
     RENDERERS,
     Images,
     Renderer,
@@ -24,12 +24,9 @@ from pegasus.core.renderer import (
     Returns,
     View,
 )
+from pegasus.core.drawn_vehicle import DrawableVehicle, DrawnVehicle
 from pegasus.scene.enclosures import Enclosures
 from pegasus.scene.scene import Entity, Scene
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.core.vehicle_manager import VehicleManager
 
 T = TypeVar("T")
 
@@ -117,6 +114,14 @@ class Snapshot:
         return dict(zip([item.path for item in self.objects], self.poses, strict=True))
 
 
+class Fleet(Iterable[DrawableVehicle], Protocol):
+    """Vehicles of a simulation, as they are drawn."""
+
+    @property
+    def bodies(self) -> BodyState:
+        """State of all copies in the order of the vehicles."""
+
+
 class Visuals:
     """Images and ray returns of a simulation, rendered on request.
 
@@ -133,7 +138,7 @@ class Visuals:
     def __init__(
         self,
         scene: Scene,
-        vehicles: "VehicleManager",
+        vehicles: Fleet,
         *,
         renderer: str | Renderer = "auto",
         renders_past: bool = True,
@@ -150,8 +155,8 @@ class Visuals:
         self._vehicles, self._choice = vehicles, renderer
         self._renderer: Renderer | None = None
         self._closed = False
-        self._seen: tuple[Multirotor, ...] = ()
-        self._drawn: dict[Multirotor, DrawnVehicle] = {}
+        self._seen: tuple[DrawableVehicle, ...] = ()
+        self._drawn: dict[DrawableVehicle, DrawnVehicle] = {}
         self._fleet: tuple[DrawnVehicle, ...] = ()
         self._rows: tuple[int, ...] = (0,)
         self._present: dict[str, RenderObject] = {}

@@ -12,8 +12,8 @@ from pegasus.base.streams import stream
 from pegasus.cameras.camera import Camera
 from pegasus.config.files import scenario_world
 from pegasus.config.scenario import REGIONS, ScenarioSpec, WorldSpec
+from pegasus.contracts.renderer import Renderer
 from pegasus.core.assembly import world_of
-from pegasus.core.renderer import Renderer
 from pegasus.core.schedule import exact
 from pegasus.core.simulation import Simulation
 from pegasus.dataset.frame_capture import FrameCapture, select_viewpoints

@@ -15,7 +15,7 @@ from pegasus.cameras.capture import Capture, Optics
 from pegasus.cameras.lidar import Lidar
 from pegasus.cameras.lidar_scan import PoseHistory, ScanCapture
 from pegasus.cameras.stereo_camera import StereoCamera
-from pegasus.core.renderer import Images, Returns, View
+from pegasus.contracts.renderer import Images, Returns, View
 from pegasus.core.simulation import Simulation
 from pegasus.dataset.randomizers import Clearance, Moment, Mount, Randomizer
 from pegasus.dataset.randomizers.randomizer import Draws

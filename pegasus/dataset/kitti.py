@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.dataset.writer import DatasetWriter, png
 from pegasus.labels.annotations import LabelledFrame, opencv_matrix
 from pegasus.labels.boxes import LooseBoxes, rectilinear, to_camera

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pegasus.base.workers import kept_warnings
-from pegasus.core.renderer import RENDERERS, Renderer
+from pegasus.contracts.renderer import RENDERERS, Renderer
 from pegasus.dataset.episode import make_episode
 from pegasus.dataset.recipe import Plan, Recipe
 

@@ -14,9 +14,9 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.rotor_specs import RotorRing, RotorSpec
 from pegasus.config.scenario import inertia_tensor
 from pegasus.control.allocation import Allocation
-from pegasus.core.rotors import RotorLayout, require_rotors_apart
 from pegasus.design.mass_properties import Part, box, combined, disc, point, rod
 from pegasus.design.propulsion import Battery, Motor, Propeller
+from pegasus.model.rotors import RotorLayout, require_rotors_apart
 
 STANDARD_GRAVITY = 9.80665  # [m/s^2]
 MIN_THRUST_TO_WEIGHT = 1.5

@@ -10,9 +10,9 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import Component
 from pegasus.control.allocation import Allocation
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.rotors import RotorLayout
 from pegasus.core.supply import full_throttle, load_at
 from pegasus.environment import Environment
+from pegasus.model.rotors import RotorLayout
 
 
 def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:

@@ -1,5 +1,5 @@
 """Physics engines: the contract, the table of engines, and MuJoCo."""
 
-from pegasus.core.engine import ENGINES, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.contracts.engine import ENGINES, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
 
 __all__ = ["ENGINES", "BodyIds", "BodyState", "Contacts", "Engine", "RayHits", "RigidBody"]

@@ -17,7 +17,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import free_memory
-from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_motion import BodyMotion
@@ -41,7 +41,7 @@ _ARENA_PER_BODY = 2**18  # [bytes]
 
 
 class MujocoEngine:
-    """Engine on MuJoCo; see `pegasus.core.engine.Engine` for the contract.
+    """Engine on MuJoCo; see `pegasus.contracts.engine.Engine` for the contract.
 
     Raises:
         ConfigError: If the installed MuJoCo is older than 4.0.

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
 from pegasus.engines.mujoco_proximity import Levels, Proximity
 from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, at_rest, both

@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.step_math import Column, Quat, Real, Vec3, maximum, minimum, norm, sqrt
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import Solution
 
 Found: TypeAlias = tuple[Any, Array, Array, Array, Array]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import group_sums
 from pegasus.engines.mujoco_proximity import Levels, Proximity
 from pegasus.engines.mujoco_tumbling import Tumbling

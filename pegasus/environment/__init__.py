@@ -2,7 +2,7 @@
 
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976, speed_of_sound
 from pegasus.environment.composed_wind import GustWind, SumWind
-from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
+from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, Environment
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.jamming import Jammer
@@ -11,7 +11,7 @@ from pegasus.environment.samples import Samples
 from pegasus.environment.steel import SteelObject
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
-from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
+from pegasus.environment.wind import WINDS, ConstantWind, DiscreteGust, Gusts, NoWind, Wind
 from pegasus.environment.wind_field import WindField
 from pegasus.environment.wind_profiles import LogWind, PowerWind
 

@@ -15,7 +15,7 @@ from pegasus.base.components import build, require, require_vector
 from pegasus.base.errors import ConfigError
 from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Real, Vec3
-from pegasus.environment.wind import Wind, WindParameters, wind_at
+from pegasus.environment.wind import WINDS, Wind, WindParameters, wind_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,8 +164,6 @@ class SumWind(Wind):
 def _wind_of(part: Any, k: int) -> Wind:
     """Return a part as a wind."""
     if isinstance(part, dict):
-        from pegasus.environment.environment import WINDS  # The table lists the classes of this module too.
-
         part = build(Wind, WINDS, {"model": "constant", **part}, field=f"parts.{k}")
     require(isinstance(part, Wind), f"parts.{k}", part, "must be a wind, or a mapping with its model")
     wind: Wind = part

@@ -12,7 +12,6 @@ from pegasus.base.registry import Registry
 from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976
 from pegasus.environment.common_errors import CommonErrors
-from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
@@ -20,11 +19,7 @@ from pegasus.environment.jamming import JAMMING, Cast, Jammer, JammerParameters,
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.steel import STEEL_FIELD, SteelObject, SteelParameters
-from pegasus.environment.thermals import Thermals
-from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
-from pegasus.environment.wind import ConstantWind, Gusts, NoWind, Wind
-from pegasus.environment.wind_field import WindField
-from pegasus.environment.wind_profiles import LogWind, PowerWind
+from pegasus.environment.wind import WINDS, NoWind, Wind
 
 GRAVITIES: Registry[Gravity] = Registry(
     "gravity model",
@@ -38,23 +33,6 @@ MAGNETIC_FIELDS: Registry[MagneticField] = Registry(
     "magnetic field",
     group="pegasus.magnetic_fields",
     shipped={"wmm2025": WorldMagneticModel, "tilted_dipole": TiltedDipole, "uniform": UniformField},
-)
-WINDS: Registry[Wind] = Registry(
-    "wind model",
-    group="pegasus.winds",
-    shipped={
-        "none": NoWind,
-        "constant": ConstantWind,
-        "log": LogWind,
-        "power": PowerWind,
-        "gusts": Gusts,
-        "dryden": DrydenWind,
-        "von_karman": VonKarmanWind,
-        "discrete_gust": GustWind,
-        "thermals": Thermals,
-        "field": WindField,
-        "sum": SumWind,
-    },
 )
 
 

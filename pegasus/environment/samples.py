@@ -5,7 +5,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, Protocol, get_type_hints
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from pegasus.base.arrays import Array
 from pegasus.base.row_map import StepModel, compiler
 from pegasus.base.step_math import Column, Real, Vec3
 from pegasus.environment.atmosphere import Atmosphere, AtmosphereParameters, standard_air, standard_layers
+from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.gravity import Gravity, GravityParameters, gravity_at
 from pegasus.environment.wind import Wind, WindParameters, wind_at
-
-if TYPE_CHECKING:
-    from pegasus.environment.environment import Environment
 
 _GRAVITY, _AIR, _WIND = 1, 2, 4
 _STANDARD = standard_layers()
@@ -54,25 +52,55 @@ class SampleRows:
     gravity_parameters: Column[GravityParameters]
     air_parameters: Column[AtmosphereParameters]
     wind_parameters: Column[WindParameters]
-    conditions: Column[Real]
-    """Time [s] and altitude of the origin [m]."""
     position: Column[Vec3]
     gravity: Column[Vec3]
     air_density: Column[Real]
     wind_velocity: Column[Vec3]
 
 
-def sample_row(i: int, rows: SampleRows, gravity_wanted: int, density_wanted: int, wind_wanted: int) -> None:
-    """Fill row i with the quantities wanted (0 or 1)."""
+def sample_row(
+    i: int,
+    rows: SampleRows,
+    t: Real,
+    origin_altitude: Real,
+    gravity_wanted: int,
+    density_wanted: int,
+    wind_wanted: int,
+) -> None:
+    """Fill row i with the quantities wanted (0 or 1), at a time [s] and an altitude of the origin [m]."""
     position = rows.position[i]
-    altitude = position[2] + rows.conditions[1]
+    altitude = position[2] + origin_altitude
     if gravity_wanted > 0:
         rows.gravity[i] = Vec3(0.0, 0.0, -gravity_at(rows.gravity_parameters[0], altitude))
     if density_wanted > 0:
         _, _, density = standard_air(rows.air_parameters[0], altitude)
         rows.air_density[i] = density
     if wind_wanted > 0:
-        rows.wind_velocity[i] = wind_at(rows.wind_parameters[0], position, rows.conditions[0])
+        rows.wind_velocity[i] = wind_at(rows.wind_parameters[0], position, t)
+
+
+class SampledModels(Protocol):
+    """Models of an `Environment`, and their values at positions, shape (M, 3) each, or (M,)."""
+
+    gravity: Gravity
+    """Gravity."""
+    atmosphere: Atmosphere
+    """Air at rest."""
+    wind: Wind
+    """Wind."""
+
+    @property
+    def origin(self) -> Geodetic:
+        """Geographic place of the world's origin."""
+
+    def gravity_vector(self, position: Array) -> Array:
+        """Return the acceleration of gravity [m/s^2]."""
+
+    def air_density(self, position: Array) -> Array:
+        """Return the air density [kg/m^3]."""
+
+    def wind_velocity(self, position: Array, t: float) -> Array:
+        """Return the wind at simulation time t [m/s]."""
 
 
 class Sampler:
@@ -82,25 +110,27 @@ class Sampler:
         environment: The environment.
         position: Positions in the world [m], shape (M, 3), C-contiguous.
         out: Columns to fill.
+        device: Device on which `position` and the columns are arrays of Warp; None for those of NumPy. There,
+            every model must have a step function.
     """
 
-    def __init__(self, environment: "Environment", position: Array, out: Samples) -> None:
+    def __init__(
+        self, environment: SampledModels, position: Array, out: Samples, device: str | None = None
+    ) -> None:
         self._position, self._out, self._origin = position, out, environment.origin
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
         self._wind, self._wind_parameters = environment.wind, environment.wind.parameters
-        self._conditions = np.array([0.0, environment.origin.altitude])
-        out.wind_velocity[...] = 0.0
-        gravity, atmosphere, wind = environment.gravity, environment.atmosphere, environment.wind
-        compiled = 0
-        if compiler() is not None:
-            compiled |= _GRAVITY if _by_law(gravity, Gravity, "magnitude") else 0
-            compiled |= _AIR if _by_law(atmosphere, Atmosphere, "air", "density") else 0
-            compiled |= _WIND if _by_law(wind, Wind, "velocity") else 0
-        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if wind.calm else _WIND)
+        self._calm = environment.wind.calm
+        if device is None:
+            out.wind_velocity[...] = 0.0
+        else:
+            out.wind_velocity.fill_(0.0)  # type: ignore[attr-defined]
+        compiled = _compiled(environment)
+        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if self._calm else _WIND)
         self._others = _array_methods(environment, position, out, wanted & ~compiled)
-        self._launch = self._prepared(environment, position, out, wanted & compiled)
+        self._launch = self._prepared(environment, position, out, wanted & compiled, device or "cpu")
 
-    def fits(self, environment: "Environment", position: Array, out: Samples) -> bool:
+    def fits(self, environment: SampledModels, position: Array, out: Samples) -> bool:
         """Return whether these are the arrays and models that the sampling was prepared for."""
         return (
             position is self._position
@@ -119,12 +149,16 @@ class Sampler:
             t: Simulation time [s].
         """
         if self._launch is not None:
-            self._conditions[0] = t
-            self._launch()
+            if self._calm:
+                self._launch()
+            else:
+                self._launch(t)
         for fill in self._others:
             fill(t)
 
-    def _prepared(self, environment: "Environment", position: Array, out: Samples, wanted: int) -> Any:
+    def _prepared(
+        self, environment: SampledModels, position: Array, out: Samples, wanted: int, device: str
+    ) -> Any:
         if not wanted or not len(position):
             return None
         parameters: list[Any] = [GravityParameters(0.0, 0.0), _STANDARD, WindParameters((0.0, 0.0, 0.0))]
@@ -138,14 +172,34 @@ class Sampler:
             "gravity_parameters": parameters[:1],
             "air_parameters": parameters[1:2],
             "wind_parameters": parameters[2:],
-            "conditions": self._conditions,
             "position": position,
             "gravity": out.gravity,
             "air_density": out.air_density,
             "wind_velocity": out.wind_velocity,
         }
         bits = (int(wanted & bit > 0) for bit in (_GRAVITY, _AIR, _WIND))
-        return kernel.launch(compiler().Rows(kind, columns), len(position), *bits)
+        rows = compiler().Rows(kind, columns, device=device)
+        return kernel.launch(rows, len(position), 0.0, environment.origin.altitude, *bits)
+
+
+def models_in_numpy(environment: SampledModels) -> list[str]:
+    """Return the names of the models without a step function: `gravity`, `atmosphere`, `wind`.
+
+    Args:
+        environment: The environment.
+    """
+    compiled = _compiled(environment)
+    bits = {"gravity": _GRAVITY, "atmosphere": _AIR, "wind": _WIND}
+    return [name for name, bit in bits.items() if not compiled & bit]
+
+
+def _compiled(environment: SampledModels) -> int:
+    """Return the bits of the models that are compiled."""
+    if compiler() is None:
+        return 0
+    gravity = _GRAVITY if _by_law(environment.gravity, Gravity, "magnitude") else 0
+    air = _AIR if _by_law(environment.atmosphere, Atmosphere, "air", "density") else 0
+    return gravity | air | (_WIND if _by_law(environment.wind, Wind, "velocity") else 0)
 
 
 def _by_law(model: object, base: type, *methods: str) -> bool:
@@ -154,7 +208,7 @@ def _by_law(model: object, base: type, *methods: str) -> bool:
 
 
 def _array_methods(
-    environment: "Environment", position: Array, out: Samples, wanted: int
+    environment: SampledModels, position: Array, out: Samples, wanted: int
 ) -> list[Callable[[float], None]]:
     """Return functions of time that fill columns by the array methods of the models."""
 

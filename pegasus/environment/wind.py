@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.elementary_arrays import exp, log
 from pegasus.base.frames import cross, normalize
+from pegasus.base.registry import Registry
 from pegasus.base.row_map import StepModel
 from pegasus.base.step_math import Real, Vec3, cos, floor, maximum, minimum
 
@@ -354,3 +355,23 @@ class Gusts(Wind):
         shares = (np.arange(self.mode_count) + rng.random(self.mode_count)) / self.mode_count
         wavenumbers: Array = np.interp(shares * energy[-1], energy, grid)
         return wavenumbers
+
+
+WINDS: Registry[Wind] = Registry(
+    "wind model",
+    group="pegasus.winds",
+    shipped={
+        "none": "pegasus.environment.wind:NoWind",
+        "constant": "pegasus.environment.wind:ConstantWind",
+        "log": "pegasus.environment.wind_profiles:LogWind",
+        "power": "pegasus.environment.wind_profiles:PowerWind",
+        "gusts": "pegasus.environment.wind:Gusts",
+        "dryden": "pegasus.environment.turbulent_wind:DrydenWind",
+        "von_karman": "pegasus.environment.turbulent_wind:VonKarmanWind",
+        "discrete_gust": "pegasus.environment.composed_wind:GustWind",
+        "thermals": "pegasus.environment.thermals:Thermals",
+        "field": "pegasus.environment.wind_field:WindField",
+        "sum": "pegasus.environment.composed_wind:SumWind",
+    },
+)
+"""Winds by their name in YAML."""

@@ -1,6 +1,6 @@
 """Estimation of a vehicle's state by its own sensors."""
 
-from pegasus.core.estimator import ESTIMATORS, Estimator
+from pegasus.contracts.estimator import ESTIMATORS, Estimator
 from pegasus.estimation.consistency import Bounds, Consistency, chi_square_bounds
 from pegasus.estimation.ekf import EKF
 from pegasus.estimation.published import FilterEstimate

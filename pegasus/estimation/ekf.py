@@ -4,7 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from pegasus.base.components import annotations_of, require
 from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Mat33, Quat, Table, Vec3
-from pegasus.core.estimator import FEEDBACK, Estimator
-from pegasus.core.sensor import Reading
-from pegasus.core.state import Estimate, VehicleState
+from pegasus.contracts.estimator import FEEDBACK, Estimator
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Estimate, VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.multirotor import as_multirotor
 from pegasus.estimation.filter_rows import (
     ALIGNING,
     DISTANCE,
@@ -37,9 +39,6 @@ from pegasus.estimation.sources import Source, filter_parameters, require_scale_
 from pegasus.sensors.imu import ImuReading
 from pegasus.sensors.magnetometer import MagnetometerReading
 from pegasus.sensors.odometry import OdometryReading
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _PLACE_INTERVAL = 1.0
 """Time between updates of gravity and the Earth's field at the estimated position [s]."""
@@ -123,7 +122,7 @@ class EKF(Estimator):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Join a vehicle, and start from a fresh state.
 
         Args:
@@ -132,7 +131,8 @@ class EKF(Estimator):
         Raises:
             ConfigError: If it lacks a sensor that is needed, or has two of one kind.
         """
-        self._vehicle, self._environment = vehicle, vehicle.environment
+        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._environment = vehicle.environment
         try:
             self._imu_name, self.imu, self.sources, size = sources_of(vehicle, self.sensors, wind=self.wind)
         except ConfigError as error:

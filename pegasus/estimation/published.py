@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, scaled, sqrt
-from pegasus.core.state import Estimate, VehicleState
+from pegasus.contracts.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     AIRSPEED,
     ALIGNING,
@@ -25,12 +25,10 @@ from pegasus.estimation.filter_rows import (
     PRESSURE,
     RATE_BIAS,
     VELOCITY,
+    FilterParameters,
     FilterRows,
 )
 from pegasus.estimation.measurements import unit
-
-if TYPE_CHECKING:
-    from pegasus.estimation.ekf import EKF
 
 _SOURCES = (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS, AIRSPEED, DRAG)
 """Sources whose innovations an estimate has, in their order."""
@@ -80,7 +78,22 @@ class FilterEstimate(Estimate):
     """That of the drag, 2 numbers, shape (N,)."""
 
 
-def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
+class FilterSource(Protocol):
+    """Filter of N vehicles, as an estimate is made of it."""
+
+    wind_noise_density: float
+    """Noise density of the change of the wind [m/s^2/sqrt(Hz)]."""
+    parameters: FilterParameters
+    """Parameters of its step."""
+    columns: dict[str, Array]
+    """Columns of `FilterRows` by name, N rows each."""
+
+    @property
+    def received(self) -> float:
+        """Time of its last reading [s]."""
+
+
+def filter_estimate(source: FilterSource, true: VehicleState) -> FilterEstimate:
     """Return the present estimate of a filter.
 
     Args:
@@ -115,7 +128,7 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
     return made
 
 
-def _scales(source: "EKF") -> tuple[Array, Array]:
+def _scales(source: FilterSource) -> tuple[Array, Array]:
     """Return the estimated errors of scale of gyroscope and accelerometer, shape (N, 3) each."""
     errors, first = source.columns["error"], source.parameters.scale
     if first < 0:
@@ -123,7 +136,7 @@ def _scales(source: "EKF") -> tuple[Array, Array]:
     return errors[:, first : first + 3].copy(), errors[:, first + 3 : first + 6].copy()
 
 
-def _wind(source: "EKF") -> tuple[Array, Array]:
+def _wind(source: FilterSource) -> tuple[Array, Array]:
     """Return the estimated wind and its standard deviation [m/s], shape (N, 3) each."""
     columns, first, size = source.columns, source.parameters.wind, source.parameters.size
     wind, sigma = np.zeros((2, len(columns["error"]), 3))

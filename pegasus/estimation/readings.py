@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
 from pegasus.environment.geodesy import Geodetic, local_from_geodetic
 from pegasus.estimation.filter_rows import (
     AIRSPEED,

@@ -1,7 +1,7 @@
 """Errors of the sensors of an estimator as parameters of its filter."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,8 +9,9 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.drag_compensation import drag_by_axis
-from pegasus.core.sensor import Sensor
 from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.gravity import STANDARD_GRAVITY
@@ -38,9 +39,6 @@ from pegasus.sensors.odometry import Odometry
 from pegasus.sensors.optical_flow import OpticalFlow
 from pegasus.sensors.rangefinder import Rangefinder
 from pegasus.sensors.uwb import UWB
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _DRAG_ERROR = 0.03
 """Standard deviation of the error of the specific force by the law of the drag [m/s^2]."""
@@ -244,7 +242,7 @@ def airspeed_errors(sensor: Airspeed, first: int) -> AirspeedErrors:
 
 
 def air_model(
-    vehicle: "Multirotor",
+    vehicle: Vehicle,
     sources: list[Source],
     *,
     start_sigma: float,

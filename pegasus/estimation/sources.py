@@ -4,13 +4,14 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pegasus.base.components import require
 from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
-from pegasus.core.sensor import Reading, Sensor
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
+from pegasus.core.multirotor import Multirotor
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
     AIRSPEED,
@@ -35,9 +36,6 @@ from pegasus.sensors.odometry import Odometry
 from pegasus.sensors.optical_flow import OpticalFlow
 from pegasus.sensors.rangefinder import Rangefinder
 from pegasus.sensors.uwb import UWB
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 KINDS: Mapping[type[Sensor], tuple[int, int, int]] = {
     GPS: (FIX, 6, 6),
@@ -116,7 +114,7 @@ class Source:
 
 
 def sources_of(
-    vehicle: "Multirotor", names: tuple[str, ...] | None, *, wind: bool
+    vehicle: Multirotor, names: tuple[str, ...] | None, *, wind: bool
 ) -> tuple[str, IMU, list[Source], int]:
     """Return the IMU and the other sensors that an estimator uses, and the number of states.
 

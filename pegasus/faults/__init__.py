@@ -1,8 +1,8 @@
-"""Faults: rotors, battery, sensors, GPS, airframe and links; see `pegasus.core.fault`."""
+"""Faults: rotors, battery, sensors, GPS, airframe and links; see `pegasus.contracts.fault`."""
 
-from pegasus.core.fault import FAULTS, Fault, Region, SensorFault, build_fault
-from pegasus.core.fault_condition import QUANTITIES
-from pegasus.core.injection import FaultEvent, Injection
+from pegasus.contracts.fault import FAULTS, Fault, Injection, SensorFault, build_fault
+from pegasus.contracts.fault_condition import QUANTITIES, Region
+from pegasus.core.injection import FaultEvent
 from pegasus.faults.battery_faults import BatteryCold, BatteryEmpty, CellFailure
 from pegasus.faults.body_faults import BirdStrike, WindShock
 from pegasus.faults.field_faults import (

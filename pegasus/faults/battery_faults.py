@@ -1,22 +1,19 @@
 """Faults of batteries."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pegasus.base.arrays import BoolArray
 from pegasus.base.components import require
-from pegasus.core.fault import Fault
-from pegasus.core.injection import Injection
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.fault import Fault, Injection
+from pegasus.contracts.vehicle import Vehicle
 
 
 @dataclass(frozen=True)
 class BatteryFault(Fault):
     """Base of a fault of the battery."""
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no battery."""
         remedy = "give its file a battery"
         require(vehicle.battery is not None, "vehicle", vehicle.name, "must have a battery", remedy)
@@ -34,7 +31,7 @@ class CellFailure(BatteryFault):
         whole = isinstance(self.count, int) and self.count >= 1
         require(whole, "count", self.count, "must be a whole number from 1 up")
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the battery does not have that many cells."""
         super().fit(vehicle)
         assert vehicle.battery is not None

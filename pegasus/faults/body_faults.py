@@ -7,8 +7,7 @@ import numpy as np
 
 from pegasus.base.components import require_vector
 from pegasus.base.frames import cross, rotate_inverse
-from pegasus.core.fault import Fault
-from pegasus.core.injection import Injection
+from pegasus.contracts.fault import Fault, Injection
 
 Vector = tuple[float, float, float]
 

@@ -5,7 +5,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 
@@ -13,19 +13,16 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.random_numbers import normals
 from pegasus.base.step_math import Word
+from pegasus.contracts.fault import Injection, SensorFault, require_sensor
+from pegasus.contracts.reading import Reading, changed_reading
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.compiled_sensor import CompiledSensor
-from pegasus.core.fault import SensorFault, require_sensor
-from pegasus.core.injection import Injection
-from pegasus.core.sensor import Reading, Sensor, changed_reading
 from pegasus.faults.sensor_faults import random_share
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 Amount = float | tuple[float, ...]
 
 
-def reading_class(sensor: Sensor) -> type[Reading] | None:
+def reading_class(sensor: object) -> type[Reading] | None:
     """Return the class of a sensor's readings; None if it is not declared.
 
     Args:
@@ -83,7 +80,7 @@ class FieldFault(SensorFault):
         """Return the names of sensor and field."""
         return [f"{self.sensor}.{self.field}"]
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no such sensor, or its readings no such field."""
         require_sensor(vehicle, self.sensor)
         kind = reading_class(vehicle.sensors[self.sensor])

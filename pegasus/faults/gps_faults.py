@@ -3,20 +3,17 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import cos
-from pegasus.core.fault import SensorFault, require_sensor
-from pegasus.core.injection import Injection
-from pegasus.core.sensor import Reading, changed_reading
+from pegasus.contracts.fault import Injection, SensorFault, require_sensor
+from pegasus.contracts.reading import Reading, changed_reading
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.faults.field_faults import normal_numbers, reading_class
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 Vector = tuple[float, float, float]
 
@@ -51,7 +48,7 @@ class GpsFault(SensorFault):
     sensor: str = "gps"
     """Name of the sensor."""
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no receiver of this name."""
         require_sensor(vehicle, self.sensor)
         kind = reading_class(vehicle.sensors[self.sensor])

@@ -1,14 +1,13 @@
 """Faults of the links of autopilots and of ROS 2."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pegasus.base.components import require
-from pegasus.core.fault import Fault
+from pegasus.contracts.fault import Fault
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.link_state import LINKS
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import as_multirotor
 
 _BACKENDS = {"mavlink": "PX4", "json": "ArduPilot", "ros2": "ROS2"}
 
@@ -30,9 +29,9 @@ class LinkFault(Fault):
         """Return the name of the link."""
         return [self.link]
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no backend with this link."""
-        kinds = {base.__name__ for b in vehicle.backends for base in type(b).__mro__}
+        kinds = {base.__name__ for b in as_multirotor(vehicle).backends for base in type(b).__mro__}
         needed = f"needs a backend {_BACKENDS[self.link]} on {vehicle.name!r}"
         require(_BACKENDS[self.link] in kinds, "link", self.link, needed)
 

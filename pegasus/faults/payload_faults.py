@@ -1,18 +1,16 @@
 """Faults of a payload: it shifts in the vehicle, or falls off."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
-from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.core.fault import Fault
-from pegasus.core.injection import Injection
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.fault import Fault, Injection
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.multirotor import as_multirotor
+from pegasus.model.dynamics_models import VehicleParameters
 
 Vector = tuple[float, float, float]
 
@@ -69,7 +67,7 @@ class PayloadFault(Fault):
         require(self.mass > 0, "mass", self.mass, "must be above 0 kg")
         require_vector("position", self.position, unit="m")
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle cannot be what is left with a payload of this mass there."""
         for parameters in vehicle.parameters:
             allowed = f"must be below the mass of the vehicle, {parameters.mass:g} kg"
@@ -110,7 +108,7 @@ class PayloadShift(PayloadFault):
         def moved(parameters: VehicleParameters) -> VehicleParameters:
             return with_point(with_point(parameters, -self.mass, start), self.mass, end)
 
-        injection.vehicle.refit(copies, moved, keeps_momentum=True)
+        as_multirotor(injection.vehicle).refit(copies, moved, keeps_momentum=True)
 
 
 @dataclass(frozen=True)
@@ -120,9 +118,13 @@ class PayloadLoss(PayloadFault):
     def begin(self, injection: Injection, copies: BoolArray) -> None:
         """Take the payload away."""
         place = np.array(self.position, dtype=np.float64)
-        injection.vehicle.refit(copies, lambda p: with_point(p, -self.mass, place), keeps_momentum=False)
+        as_multirotor(injection.vehicle).refit(
+            copies, lambda p: with_point(p, -self.mass, place), keeps_momentum=False
+        )
 
     def finish(self, injection: Injection, copies: BoolArray) -> None:
         """Attach the payload again, with the velocity of the vehicle."""
         place = np.array(self.position, dtype=np.float64)
-        injection.vehicle.refit(copies, lambda p: with_point(p, self.mass, place), keeps_momentum=False)
+        as_multirotor(injection.vehicle).refit(
+            copies, lambda p: with_point(p, self.mass, place), keeps_momentum=False
+        )

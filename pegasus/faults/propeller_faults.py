@@ -10,7 +10,7 @@ from pegasus.base.components import require
 from pegasus.base.frames import cross, rotate
 from pegasus.base.random_numbers import philox, uniform
 from pegasus.base.step_math import Word, cos, sin
-from pegasus.core.injection import Injection
+from pegasus.contracts.fault import Injection
 from pegasus.faults.rotor_faults import RotorFault
 
 

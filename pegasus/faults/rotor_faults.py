@@ -1,20 +1,17 @@
 """Faults of motors and their speed controllers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
-from pegasus.core.fault import Fault
-from pegasus.core.injection import Injection
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.fault import Fault, Injection
+from pegasus.contracts.vehicle import Vehicle
 
 
-def require_rotor(vehicle: "Multirotor", rotor: int | None) -> None:
+def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
     """Raise a ConfigError if a vehicle has no rotor of a number.
 
     Args:
@@ -37,7 +34,7 @@ class RotorFault(Fault):
         """Return the number of the rotor."""
         return [f"rotor {self.rotor}"]
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no such rotor."""
         require_rotor(vehicle, self.rotor)
 
@@ -53,7 +50,7 @@ class RotorsFault(Fault):
         """Return the number of the rotor."""
         return [] if self.rotor is None else [f"rotor {self.rotor}"]
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no such rotor."""
         require_rotor(vehicle, self.rotor)
 

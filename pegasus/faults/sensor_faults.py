@@ -10,9 +10,8 @@ from pegasus.base.arrays import BoolArray
 from pegasus.base.components import require
 from pegasus.base.random_numbers import philox, uniform
 from pegasus.base.step_math import Word
-from pegasus.core.fault import SensorFault
-from pegasus.core.injection import Injection
-from pegasus.core.sensor import Reading, changed_reading
+from pegasus.contracts.fault import Injection, SensorFault
+from pegasus.contracts.reading import Reading, changed_reading
 
 
 def with_copies(reading: Reading, other: Reading, copies: BoolArray) -> Reading:

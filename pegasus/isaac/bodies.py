@@ -10,7 +10,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_matrix
-from pegasus.core.engine import RigidBody
+from pegasus.contracts.engine import RigidBody
 from pegasus.core.multirotor import Multirotor
 from pegasus.isaac import kit
 from pegasus.isaac.session_layer import unsaved

@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
-from pegasus.core.engine import BodyIds, BodyState, RigidBody
+from pegasus.contracts.engine import BodyIds, BodyState, RigidBody
 from pegasus.isaac.compat import IsaacSim
 
 

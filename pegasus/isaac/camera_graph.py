@@ -3,18 +3,16 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.core.multirotor import Multirotor
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import free_path, vehicle_path
 from pegasus.isaac.replicator import MountedCamera, mounted_cameras, replicator
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +45,7 @@ class CameraGraph(kit.ClosedOnExit):
 
     def __init__(
         self,
-        vehicle: "Multirotor",
+        vehicle: Multirotor,
         *,
         namespace: str | None,
         domain_id: int | None,
@@ -91,7 +89,7 @@ class CameraGraph(kit.ClosedOnExit):
 
 
 def publish_cameras(
-    vehicle: "Multirotor",
+    vehicle: Multirotor,
     *,
     namespace: str | None = None,
     domain_id: int | None = None,

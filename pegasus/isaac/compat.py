@@ -24,8 +24,11 @@ class IsaacSim(Protocol):
     def on_started(self, call: Callable[[], None], *, order: int) -> int:
         """Register a callback for each start of physics, once bodies can be read; return its handle."""
 
-    def on_step(self, before: Callable[[], None], after: Callable[[], None]) -> list[int]:
-        """Register callbacks before and after each physics step but the warm-up steps; return handles."""
+    def on_step(self, before: Callable[[float], None], after: Callable[[], None]) -> list[int]:
+        """Register callbacks before and after each physics step but the warm-up steps; return handles.
+
+        The first one takes the length of the step [s].
+        """
 
     def on_deleted(self, call: Callable[[str], None]) -> int:
         """Register a callback that takes the path of each deleted prim; return its handle."""
@@ -84,12 +87,12 @@ class _IsaacSim60:
             )
         )
 
-    def on_step(self, before: Callable[[], None], after: Callable[[], None]) -> list[int]:
+    def on_step(self, before: Callable[[float], None], after: Callable[[], None]) -> list[int]:
         from isaacsim.core.simulation_manager import SimulationEvent
 
         return [
             _manager().register_callback(
-                lambda _dt, _context: before(), SimulationEvent.PHYSICS_PRE_STEP, order=0
+                lambda dt, _context: before(dt), SimulationEvent.PHYSICS_PRE_STEP, order=0
             ),
             _manager().register_callback(
                 lambda _dt, _context: after(), SimulationEvent.PHYSICS_POST_STEP, order=0
@@ -175,11 +178,11 @@ class _IsaacSim51:
             _manager().register_callback(lambda _event: call(), IsaacEvents.PHYSICS_READY, order=order)
         )
 
-    def on_step(self, before: Callable[[], None], after: Callable[[], None]) -> list[int]:
+    def on_step(self, before: Callable[[float], None], after: Callable[[], None]) -> list[int]:
         from isaacsim.core.simulation_manager import IsaacEvents
 
         return [
-            _manager().register_callback(lambda _dt: before(), IsaacEvents.PRE_PHYSICS_STEP, order=0),
+            _manager().register_callback(lambda dt: before(dt), IsaacEvents.PRE_PHYSICS_STEP, order=0),
             _manager().register_callback(lambda _dt: after(), IsaacEvents.POST_PHYSICS_STEP, order=0),
         ]
 

@@ -16,7 +16,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.core.host import HostState
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
@@ -33,7 +33,7 @@ _STARTED_ORDER = 10
 
 
 class IsaacEngine:
-    """Engine on Isaac Sim; see `pegasus.core.engine.Engine` for the contract.
+    """Engine on Isaac Sim; see `pegasus.contracts.engine.Engine` for the contract.
 
     In a script, `step` starts the timeline and steps physics. In the window, Kit steps physics while the
     timeline plays, and `begin_step` and `end_step` are called around each step.
@@ -361,7 +361,7 @@ class IsaacEngine:
             # Isaac Sim is still notifying views of this; replace ours on its next use.
             self._view_is_whole = False
             _log.warning(
-                "the prim %s was deleted, so vehicle %r does not move any more: remove it",
+                "the prim %s was deleted or deactivated, so vehicle %r does not move any more: remove it",
                 body.path,
                 body.name.rpartition("/")[0],
             )

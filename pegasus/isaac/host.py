@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec
-from pegasus.core.engine import Engine
+from pegasus.contracts.engine import Engine
+from pegasus.contracts.observer import Observer
+from pegasus.contracts.renderer import Renderer
 from pegasus.core.host import HostState
-from pegasus.core.observer import Observer
-from pegasus.core.renderer import Renderer
 from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim, start, take_options
 from pegasus.scene.scene import Scene
 
@@ -70,7 +71,7 @@ class IsaacHost:
         assert isinstance(world.usd, Path)
         return scene_of_file(world.usd, world.lights, world.labels)
 
-    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
+    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer[Any]]]:
         """Return the renderer on RTX, and the observer that renders due images."""
         from pegasus.isaac.engine import IsaacEngine
         from pegasus.isaac.renderer import DueImages, IsaacRenderer

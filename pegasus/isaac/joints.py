@@ -14,7 +14,11 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.frames import matrix_from_quaternion
+from pegasus.base.frames import (
+    inverse_transform,
+    matrix_from_quaternion,
+    quaternion_from_rotation_vector,
+)
 from pegasus.config.rotor_specs import rotor_of
 from pegasus.core.multirotor import Multirotor
 from pegasus.isaac import kit
@@ -27,8 +31,6 @@ _log = logging.getLogger(__name__)
 _OPERATION = "xformOp:transform:joint"
 _TARGET = "pegasus:jointTarget"
 """Attribute of a joint's prim with its target [rad] or [m]."""
-
-
 _MASS_TOLERANCE = 1e-3
 """Relative difference of the masses of a model and its vehicle's file that is not worth a warning."""
 
@@ -86,10 +88,8 @@ class VehicleJoints:
         self._rest: dict[Sdf.Path, Array] = {}
         self._angles: dict[str, float] = {}
         self._joints = self._found(vehicle)
-        axes = [rotor.axis for rotor in vehicle.spec.rotor_list()]
-        self._spins = {
-            joint.name: (1.0 if vehicle.spec.rotor_list()[joint.rotor].direction == "ccw" else -1.0)
-            * (1.0 if self._direction(joint) @ np.asarray(axes[joint.rotor]) > 0 else -1.0)
+        self._senses = {
+            joint.name: 1.0 if self._direction(joint) @ vehicle.layout.axis[joint.rotor] > 0 else -1.0
             for joint in self._joints.values()
             if joint.rotor is not None
         }
@@ -129,13 +129,12 @@ class VehicleJoints:
         """Turn the parts of rotor joints.
 
         Args:
-            angles: Angles of the rotors about their axes by their speeds, without their direction [rad],
-                shape (R,).
+            angles: Angles of the rotors about their axes [rad], shape (R,).
         """
         for joint in self._joints.values():
             if joint.rotor is not None:
-                self._angles[joint.name] = joint.rest + self._spins[joint.name] * float(angles[joint.rotor])
-        if self._spins and self._root:
+                self._angles[joint.name] = joint.rest + self._senses[joint.name] * float(angles[joint.rotor])
+        if self._senses and self._root:
             self._pose()
 
     def _target(self, joint: Joint) -> float:
@@ -182,7 +181,7 @@ class VehicleJoints:
         unit = np.pi / 180.0 if turns else self._meters
         on_parent = self._frame(schema.GetLocalPos0Attr(), schema.GetLocalRot0Attr(), parent)
         on_child = self._frame(schema.GetLocalPos1Attr(), schema.GetLocalRot1Attr(), child)
-        moved = np.linalg.inv(self._rigid(parent) @ on_parent) @ self._rigid(child) @ on_child
+        moved = inverse_transform(self._rigid(parent) @ on_parent) @ self._rigid(child) @ on_child
         if turns:
             i, j = (int(np.argmax(axis)) + 1) % 3, (int(np.argmax(axis)) + 2) % 3
             rest = float(np.arctan2(moved[j, i], moved[i, i]))
@@ -219,7 +218,7 @@ class VehicleJoints:
         if path not in self._rest:
             prim = self._stage.GetPrimAtPath(path)
             to_world = [np.array(self._cache.GetLocalToWorldTransform(each)).T for each in (self._root, prim)]
-            self._rest[path] = np.linalg.inv(to_world[0]) @ to_world[1]
+            self._rest[path] = inverse_transform(to_world[0]) @ to_world[1]
         return self._rest[path]
 
     def _rigid(self, path: Sdf.Path) -> Array:
@@ -242,20 +241,22 @@ class VehicleJoints:
             above = max((other for other in moved if path.HasPrefix(other)), key=_depth, default=None)
             if above is None:
                 return self._drawn(path)
-            part: Array = moved[above] @ np.linalg.inv(self._drawn(above)) @ self._drawn(path)
+            part: Array = moved[above] @ inverse_transform(self._drawn(above)) @ self._drawn(path)
             return part
 
         for joint in self._joints.values():
             carried = (
-                place(joint.parent) @ np.linalg.inv(self._drawn(joint.parent)) @ self._rigid(joint.parent)
+                place(joint.parent) @ inverse_transform(self._drawn(joint.parent)) @ self._rigid(joint.parent)
             )
             motion = self._motion(joint, self._target(joint))
-            rigid = carried @ joint.on_parent @ motion @ np.linalg.inv(joint.on_child)
-            moved[joint.child] = rigid @ np.linalg.inv(self._rigid(joint.child)) @ self._drawn(joint.child)
+            rigid = carried @ joint.on_parent @ motion @ inverse_transform(joint.on_child)
+            moved[joint.child] = (
+                rigid @ inverse_transform(self._rigid(joint.child)) @ self._drawn(joint.child)
+            )
         with unsaved(self._stage):
             for path, pose in moved.items():
                 above = path.GetParentPath()
-                local = np.linalg.inv(place(above)) @ pose
+                local = inverse_transform(place(above)) @ pose
                 prim = UsdGeom.Xformable(self._stage.GetPrimAtPath(path))
                 if not prim.GetPrim().HasAttribute(_OPERATION):
                     prim.AddTransformOp(opSuffix="joint")
@@ -266,8 +267,7 @@ class VehicleJoints:
         """Return the motion of a joint to a target in its own frame, shape (4, 4)."""
         made = np.eye(4)
         if joint.is_revolute:
-            half = 0.5 * target
-            made[:3, :3] = matrix_from_quaternion(np.array([*(np.sin(half) * joint.axis), np.cos(half)]))
+            made[:3, :3] = matrix_from_quaternion(quaternion_from_rotation_vector(target * joint.axis))
         else:
             made[:3, 3] = joint.axis * target / self._meters
         return made

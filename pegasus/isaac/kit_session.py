@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
 from pegasus.config.scenario import OriginSpec, WorldSpec
@@ -23,6 +21,7 @@ from pegasus.isaac.timeline_link import TimelineLink
 from pegasus.isaac.vehicle_prims import (
     MOST_VEHICLES,
     prepare_propellers,
+    rotor_angles,
     save_vehicle,
     saved_vehicles,
     turn_propellers,
@@ -282,7 +281,9 @@ class KitSession(Session):
                     simulation.remove(name)
                     self._report(
                         ConfigError(
-                            "its prim was deleted, so the vehicle is removed", field="vehicle", value=name
+                            "its prim was deleted or deactivated, so the vehicle is removed",
+                            field="vehicle",
+                            value=name,
                         )
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
@@ -347,7 +348,7 @@ class KitSession(Session):
     def _turn_rotor_joints(self, simulation: Simulation) -> None:
         """Turn the rotors of custom USD models, whose joints are their pivots."""
         for vehicle in simulation.vehicles:
-            angles = np.remainder(vehicle.state.rotor_speed * simulation.time, 2 * np.pi)
+            angles = rotor_angles(vehicle, simulation.time)
             for joints, row in zip(self._joints.get(vehicle.name, ()), angles, strict=False):
                 joints.turn_rotors(row)
 

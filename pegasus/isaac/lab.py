@@ -3,6 +3,7 @@
 Isaac Lab owns the bodies and steps physics; Pegasus reads their states and applies one wrench per step.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,20 @@ from pegasus.base.components import finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.config.scenario import WorldSpec
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.assembly import engine_of
-from pegasus.core.backend import Backend
-from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
+from pegasus.isaac.lab_device import LabDevice, host_need, require_device
 from pegasus.scene.scene import Scene
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
     from isaaclab.envs import DirectRLEnv, ManagerBasedEnv
 
+_log = logging.getLogger(__name__)
 _TOLERANCE = 1e-3
 """Relative tolerance of masses and inertias of the asset."""
 
@@ -34,7 +38,7 @@ class RotorSpeeds(Backend):
 
     drives = True
 
-    def bind(self, vehicle: Multirotor) -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Start with rotors at rest."""
         self.speeds: Array = np.zeros((vehicle.count, vehicle.rotor_count))
 
@@ -64,7 +68,8 @@ class LabEngine(Engine):
             )
         require(asset.num_bodies == 1, "bodies of the asset", asset.num_bodies, "must be one rigid body")
         self._asset, self._gravity = asset, finite_numbers("gravity", gravity, (3,))
-        self._weight: Array = np.zeros((asset.num_instances, 3))
+        self.weight: Array = np.zeros((asset.num_instances, 3))
+        """Weights that Isaac Lab applies, world [N], shape (N, 3)."""
         self._scene: Scene | None = None
         self._rays: Engine | None = None
 
@@ -90,7 +95,7 @@ class LabEngine(Engine):
                 "principal moments", np.linalg.eigvalsh(inertia[k]), np.linalg.eigvalsh(body.inertia)
             )
             _require_same("center of mass", 1.0 + center[k], 1.0 + body.center_of_mass)
-        self._weight = mass[:, None] * self._gravity
+        self.weight = mass[:, None] * self._gravity
         return np.arange(count, dtype=np.int64)
 
     def remove_bodies(self, ids: BodyIds) -> None:
@@ -133,7 +138,7 @@ class LabEngine(Engine):
         `free` is not used: PhysX integrates the wrench itself.
         """
         rotation = matrix_from_quaternion(_numbers(self._asset.data.root_link_pose_w)[:, 3:])
-        pushed = rotate_inverse(rotation, force - self._weight)
+        pushed = rotate_inverse(rotation, force - self.weight)
         self._asset.instantaneous_wrench_composer.set_forces_and_torques_index(
             forces=self._array(pushed[:, None], "vec3f"), torques=self._array(torque[:, None], "vec3f")
         )
@@ -177,7 +182,8 @@ class LabVehicle:
     A task of the direct workflow creates it after `super().__init__`, and calls `apply` in `_apply_action`,
     `observe` in `_get_dones`, `reset` in `_reset_idx` and `close` in `close`; for manager-based tasks there
     are terms in `pegasus.isaac.lab_terms`. `vehicle` has states and readings as NumPy arrays, in the world
-    frame of Isaac Lab; readings are taken at the start of each step.
+    frame of Isaac Lab; readings are taken at the start of each step. If the step runs on the device, `state`
+    gives its tensors, and each use of `vehicle` after a step copies the state to the host.
 
     Args:
         env: The task.
@@ -186,10 +192,13 @@ class LabVehicle:
         world: World of the simulation, for gravity, air, wind, magnetic field and rays.
         seed: Seed of sensors and wind.
         backends: Backends, such as PX4; if none drives, `set_rotor_speeds` commands the rotors.
+        on_device: Run the step on the device of the asset, without copies through the host. None: if that is
+            a GPU and nothing needs the host, such as sensors, backends or turbulence.
         **options: Arguments of `Multirotor`, such as sensors or drag.
 
     Raises:
-        ConfigError: If the asset differs from the model, or physics runs several steps at once.
+        ConfigError: If the asset differs from the model, physics runs several steps at once, or `on_device`
+            is True and something needs the host.
     """
 
     def __init__(
@@ -201,6 +210,7 @@ class LabVehicle:
         world: str | WorldSpec = "flat",
         seed: int = 0,
         backends: Sequence[Backend] = (),
+        on_device: bool | None = None,
         **options: Any,
     ) -> None:
         if env.cfg.decimation > 1 and env.sim.physics_manager.handles_decimation():
@@ -214,10 +224,11 @@ class LabVehicle:
         start = BodyState.zeros(asset.num_instances)
         engine.read(start)
         self._held = None if any(backend.drives for backend in backends) else RotorSpeeds()
-        self._stepped = False
+        self._stepped, self._backends = False, tuple(backends)
+        self._device: LabDevice | None = None
         self.simulation = Simulation(world, engine=engine, rate=1.0 / env.physics_dt, seed=seed)
         try:
-            self.vehicle = self.simulation.add(
+            self._vehicle = self.simulation.add(
                 Multirotor(
                     model,
                     count=asset.num_instances,
@@ -227,9 +238,47 @@ class LabVehicle:
                 )
             )
             self.simulation.play()
+            if self._runs_on_device(on_device, str(asset.device)):
+                self._device = LabDevice(self.simulation, self._vehicle, asset, engine.weight)
         except BaseException:
             self.simulation.close()
             raise
+
+    def _runs_on_device(self, wanted: bool | None, device: str) -> bool:
+        """Return whether to run the step on the device of the asset; say why not, on a GPU."""
+        if wanted is False or (wanted is None and device == "cpu"):
+            return False
+        need = host_need(self.simulation, self._vehicle, self._backends)
+        if wanted is None and need is not None:
+            _log.warning("%s: the step runs on the host, not on %s, for %s", self._vehicle.name, device, need)
+            return False
+        require_device(need)
+        return True
+
+    @property
+    def vehicle(self) -> Multirotor:
+        """The vehicle; if the step runs on the device, with the state copied from there."""
+        if self._device is not None:
+            self._device.download()
+        return self._vehicle
+
+    @property
+    def on_device(self) -> bool:
+        """The step runs on the device of the asset."""
+        return self._device is not None
+
+    def state(self, field: str) -> Any:
+        """Return an array of the true state after the last physics step, shape (N, ...).
+
+        It is a float64 tensor of the device if the step runs there, else an array of NumPy; later steps
+        change it.
+
+        Args:
+            field: Name of an array of `VehicleState`, such as `position`.
+        """
+        if self._device is not None:
+            return self._device.state(field)
+        return getattr(self._vehicle.state, field)
 
     @property
     def is_commanded(self) -> bool:
@@ -247,20 +296,31 @@ class LabVehicle:
         """
         if self._held is None:
             raise ConfigError("a backend drives this vehicle", field="speeds")
+        if self._device is not None:
+            self._device.set_rotor_speeds(speeds)
+            return
         values = speeds.detach().cpu().numpy() if hasattr(speeds, "detach") else speeds
-        shape = (self.vehicle.count, self.vehicle.rotor_count)
+        shape = (self._vehicle.count, self._vehicle.rotor_count)
         self._held.speeds = finite_numbers("speeds", values, shape).copy()
 
     def apply(self) -> None:
         """Run the pipeline before a physics step: sensors, backends, and the applied wrench."""
         self.observe()
-        self._stepped = self.simulation.advance()
+        if self._device is None:
+            self._stepped = self.simulation.advance()
+            return
+        require_device(host_need(self.simulation, self._vehicle, self._backends))
+        self._device.advance()
+        self._stepped = True
 
     def observe(self) -> None:
         """Read the state after the last physics step; a second call has no effect."""
         if self._stepped:
             self._stepped = False
-            self.simulation.observe_step()
+            if self._device is not None:
+                self._device.observe()
+            else:
+                self.simulation.observe_step()
 
     def reset(self, env_ids: Any) -> None:
         """Take over the poses of copies that a task has reset, with rotors at rest and no acceleration.
@@ -270,8 +330,11 @@ class LabVehicle:
         Args:
             env_ids: Numbers of the environments, list or tensor.
         """
+        if self._device is not None:
+            self._device.reset(env_ids)
+            return
         rows = np.asarray(env_ids.detach().cpu().numpy() if hasattr(env_ids, "detach") else env_ids)
-        now, columns = BodyState.zeros(self.vehicle.count), self.vehicle.columns
+        now, columns = BodyState.zeros(self._vehicle.count), self._vehicle.columns
         self.simulation.engine.read(now)
         columns["position"][rows], columns["orientation"][rows] = now.position[rows], now.orientation[rows]
         for name in ("velocity", "angular_velocity"):

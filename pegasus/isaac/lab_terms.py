@@ -35,7 +35,8 @@ class RotorSpeedAction(ActionTerm):  # type: ignore[misc]
         super().__init__(cfg, env)
         self.drones = LabVehicle(env, self._asset, cfg.model, **cfg.options)
         """The vehicle; read it by `vehicle_of`, which observes the last physics step first."""
-        motor = self.drones.vehicle.motor
+        vehicle = self.drones.vehicle
+        self._size, motor = vehicle.rotor_count if self.drones.is_commanded else 0, vehicle.motor
         self._lowest, self._range = motor.min_speed, motor.max_speed - motor.min_speed
         shape = (self.num_envs, self.action_dim)
         self._raw = torch.zeros(shape, device=self.device)
@@ -44,7 +45,7 @@ class RotorSpeedAction(ActionTerm):  # type: ignore[misc]
     @property
     def action_dim(self) -> int:
         """Number of rotors; 0 if a backend drives the vehicle."""
-        return self.drones.vehicle.rotor_count if self.drones.is_commanded else 0
+        return self._size
 
     @property
     def raw_actions(self) -> Any:
@@ -84,11 +85,11 @@ class RotorSpeedActionCfg(ActionTermCfg):  # type: ignore[misc]
     model: Any = "iris"
     """Name of a shipped vehicle, path of a YAML file, or the contents of such a file."""
     options: dict[str, Any] = {}
-    """Further arguments of `LabVehicle`, such as `backends`, `world`, `seed` or sensors."""
+    """Further arguments of `LabVehicle`, such as `backends`, `world`, `seed`, sensors or `on_device`."""
 
 
 def vehicle_of(env: "ManagerBasedEnv", term: str = "rotors") -> LabVehicle:
-    """Return the vehicle of a task after its last physics step, for terms of one's own.
+    """Return the vehicle of a task after its last physics step, for custom terms.
 
     Args:
         env: The task.
@@ -108,7 +109,7 @@ def state(env: "ManagerBasedEnv", field: str = "velocity", term: str = "rotors")
             `rotor_speed`; `position` is relative to the origins of the environments.
         term: Name of the task's `RotorSpeedAction`.
     """
-    values = _tensor(env, getattr(vehicle_of(env, term).vehicle.state, field))
+    values = _tensor(env, vehicle_of(env, term).state(field))
     return values - env.scene.env_origins if field == "position" else values
 
 
@@ -129,9 +130,13 @@ def reading(
         term: Name of the task's `RotorSpeedAction`.
 
     Raises:
-        ConfigError: If the vehicle has no such sensor, or the size is another one.
+        ConfigError: If the vehicle has no such sensor, the size is another one, or its step runs on the
+            device, where sensors are not read.
     """
-    vehicle = vehicle_of(env, term).vehicle
+    drones = vehicle_of(env, term)
+    remedy = "set on_device=False in the options"
+    require(not drones.on_device, "sensor", sensor, "is not read while the step runs on the device", remedy)
+    vehicle = drones.vehicle
     known = vehicle.sensors
     require(sensor in known, "sensor", sensor, f"is not on this vehicle, which has {', '.join(known)}")
     if sensor not in vehicle.readings:
@@ -143,5 +148,6 @@ def reading(
 
 def _tensor(env: "ManagerBasedEnv", values: Any) -> Any:
     """Return numbers of N copies as a new tensor on the device of the task, shape (N, K)."""
-    rows = np.array(values, dtype=np.float32)
-    return torch.as_tensor(rows.reshape(len(rows), -1), device=env.device)
+    if not isinstance(values, torch.Tensor):
+        values = np.array(values, dtype=np.float32)
+    return torch.as_tensor(values, dtype=torch.float32, device=env.device).reshape(len(values), -1)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.engine import Contacts, RayHits
+from pegasus.contracts.engine import Contacts, RayHits
 
 
 class Shape(NamedTuple):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import CameraReading
-from pegasus.core.renderer import NOTHING, Images, RenderObject, Returns, View
+from pegasus.contracts.renderer import NOTHING, Images, RenderObject, Returns, View
 from pegasus.core.simulation import Simulation
 from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.queries import nearest_shapes
@@ -26,7 +26,7 @@ _MOST_CAMERAS = 16
 
 
 class IsaacRenderer:
-    """Renderer on Isaac Sim; see `pegasus.core.renderer.Renderer` for the contract.
+    """Renderer on Isaac Sim; see `pegasus.contracts.renderer.Renderer` for the contract.
 
     RTX renders the present stage only: in a script each image is rendered when it is due, in the window it
     is that of the last frame. Radiance is RTX's colour before tone mapping. Rays hit colliders, not rendered

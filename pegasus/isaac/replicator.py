@@ -14,8 +14,8 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.cameras import Camera, StereoCamera
+from pegasus.contracts.renderer import View
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.renderer import View
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_of, free_path, set_pose
 from pegasus.isaac.compat import isaac_sim

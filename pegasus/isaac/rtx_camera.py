@@ -12,7 +12,7 @@ from pxr import Gf, Usd, UsdGeom
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_matrix
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import set_pose
 from pegasus.optics.lens import pixel_grid

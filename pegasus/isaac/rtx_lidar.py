@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,13 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.cameras import Lidar
-from pegasus.cameras.lidar_scan import ScanReturns
+from pegasus.cameras.lidar_model import ScanReturns
 from pegasus.cameras.scan_patterns import Spinning
-from pegasus.core.renderer import NOTHING
+from pegasus.contracts.renderer import NOTHING
+from pegasus.core.simulation import Simulation
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_of, body_path, define_mount, free_path, set_pose
 from pegasus.isaac.engine import IsaacEngine
-
-if TYPE_CHECKING:
-    from pegasus.core.simulation import Simulation
 
 _log = logging.getLogger(__name__)
 
@@ -210,7 +208,7 @@ class RtxLidar:
     """RTX source of a vehicle's lidar, in place of rays; see `measure_by_rtx`."""
 
     def __init__(
-        self, simulation: "Simulation", name: str, lidar: Lidar, vehicle: str, scanners: list[RtxScanner]
+        self, simulation: Simulation, name: str, lidar: Lidar, vehicle: str, scanners: list[RtxScanner]
     ) -> None:
         self.name, self.lidar, self.scanners = name, lidar, scanners
         self._simulation, self._vehicle = simulation, vehicle
@@ -270,7 +268,7 @@ class RtxLidar:
 class RtxLidars(kit.ClosedOnExit):
     """RTX lidars of a simulation; see `measure_by_rtx`."""
 
-    def __init__(self, simulation: "Simulation", names: Collection[str] | None) -> None:
+    def __init__(self, simulation: Simulation, names: Collection[str] | None) -> None:
         self._lidars: list[RtxLidar] = []
         known = {
             name
@@ -318,7 +316,7 @@ class RtxLidars(kit.ClosedOnExit):
         self._lidars = []
 
 
-def measure_by_rtx(simulation: "Simulation", *, lidars: Collection[str] | None = None) -> RtxLidars:
+def measure_by_rtx(simulation: Simulation, *, lidars: Collection[str] | None = None) -> RtxLidars:
     """Measure lidars of all vehicles of a simulation by RTX, until the result is closed.
 
     The readings keep their form. RTX scans while Kit renders frames; rays are cast if the last two turns gave

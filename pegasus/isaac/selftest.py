@@ -113,17 +113,15 @@ def run(
             code = process.run(command, variables, overdue=watch.overdue)
             if not watch.killed:
                 watch.overdue()
-            ended = {"seconds": round(time.monotonic() - watch.since, 1), "message": ""}
-            if watch.check == SHUTDOWN:
-                failed = watch.killed or code != 0
-                ended["message"] = watch.problem(code) if failed else ""
-                note(events, check=SHUTDOWN, result="fail" if failed else "pass", **ended)
-            elif watch.check is not None:
-                ended["message"] = watch.problem(code)
-                ended["seconds"] = (
-                    round(time.monotonic() - since, 1) if not watch.started else ended["seconds"]
+            if watch.check is not None:
+                passed = watch.check == SHUTDOWN and code == 0 and not watch.killed
+                note(
+                    events,
+                    check=watch.check,
+                    result="pass" if passed else "fail",
+                    seconds=round(time.monotonic() - (watch.since if watch.started else since), 1),
+                    message="" if passed else watch.problem(code),
                 )
-                note(events, check=watch.check, result="fail", **ended)
             # A process that ended before a check began would end so again.
             if not watch.started or watch.closing or not _has_run(events_of(events)[before:]):
                 break

@@ -1,9 +1,11 @@
 """Timeline link: Isaac Sim's timeline plays, pauses, stops and steps a simulation."""
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any
 
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.isaac import kit
@@ -82,13 +84,22 @@ class TimelineLink:
         except Exception as error:
             self._failed(error)
 
-    def _before_step(self) -> None:
-        self._guarded(self._advance)
+    def _before_step(self, dt: float) -> None:
+        self._guarded(lambda: self._advance(dt))
 
     def _after_step(self) -> None:
         self._guarded(self._observe)
 
-    def _advance(self) -> None:
+    def _advance(self, dt: float) -> None:
+        rate = self._engine.rate
+        # The user may have changed the physics scene, or deleted it: Isaac Sim then steps at 60 Hz.
+        require(
+            math.isclose(dt * rate, 1.0, rel_tol=1e-4),
+            "physics rate",
+            f"{1.0 / dt:g} Hz",
+            f"must be the simulation's rate, {rate} Hz",
+            "set the physics scene's timeStepsPerSecond to it, or load the world again",
+        )
         self._simulation.advance()
         self._engine.begin_step()
 

@@ -18,7 +18,7 @@ class Toolbar:
 
     @property
     def state(self) -> HostState:
-        """What the user asks for."""
+        """State of the application, as its user has last set it."""
         if not kit.is_running():
             return HostState.CLOSED
         if self._state is not HostState.RUNNING and kit.is_playing():

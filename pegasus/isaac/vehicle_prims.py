@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import build_backends
-from pegasus.core.estimator import build_estimator
+from pegasus.contracts.backend import build_backends
+from pegasus.contracts.estimator import build_estimator
+from pegasus.contracts.sensor import build_sensors
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.sensor import build_sensors
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path, vehicle_path
 from pegasus.isaac.session_layer import unsaved
@@ -190,8 +191,22 @@ MOST_VEHICLES = 20
 _OPERATION = "spin"
 
 
+def rotor_angles(vehicle: Multirotor, time: float) -> Array:
+    """Return the angles of rotors about their axes at a time [s], as if their speeds were constant since 0.
+
+    Args:
+        vehicle: The vehicle.
+        time: The time [s].
+
+    Returns:
+        The angles [rad], shape (N, R).
+    """
+    angles: Array = np.remainder(vehicle.state.rotor_speed * time, 2 * np.pi) * vehicle.layout.spin
+    return angles
+
+
 def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: float) -> None:
-    """Set the propeller angles of vehicles at a time [s], unsaved, as if their speeds were constant since 0.
+    """Set the propeller angles of vehicles at a time [s], unsaved; see `rotor_angles`.
 
     Propellers of a user's USD model may have no pivot; those with a joint turn by `VehicleJoints`.
     """
@@ -200,9 +215,8 @@ def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: floa
         for vehicle in vehicles:
             if vehicle.spec.usd is not None:
                 continue
-            spin = [1.0 if rotor.direction == "ccw" else -1.0 for rotor in vehicle.spec.rotor_list()]
-            angles = np.degrees(np.remainder(vehicle.state.rotor_speed * time, 2 * np.pi)) * spin
-            for copy, row in enumerate(angles[:left].tolist()):
+            angles = np.degrees(rotor_angles(vehicle, time)[:left])
+            for copy, row in enumerate(angles.tolist()):
                 for rotor, angle in enumerate(row):
                     _turn(stage, f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}", angle)
             left = max(0, left - vehicle.count)

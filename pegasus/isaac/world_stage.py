@@ -1,15 +1,13 @@
 """Stages of worlds: conversion to metres with z up, physics scenes, and geometry read on demand."""
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import replacing, user_cache
 from pegasus.config.light_specs import LightSpec
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import ROOT
@@ -19,11 +17,8 @@ from pegasus.scene.deferred import DeferredScene
 from pegasus.scene.gltf import usd_file
 from pegasus.scene.lights import write_light
 from pegasus.scene.scene import Light
-from pegasus.scene.stage import Notices, note_unresolved, open_stage, stage_source
+from pegasus.scene.stage import Notices, cached_file, note_unresolved, open_stage, stage_source
 from pegasus.scene.world_scene import DAYLIGHT, NO_LIGHT, label_prims, lights_of
-
-if TYPE_CHECKING:
-    from pegasus.isaac.engine import IsaacEngine
 
 _log = logging.getLogger(__name__)
 
@@ -176,16 +171,7 @@ def _completed(file: Path, lights: Sequence[Light], labels: Mapping[str, str]) -
     label_prims(stage, {here + path.removeprefix(there): name for path, name in labels.items()}, file=file)
     for light in lights:
         write_light(stage, light)
-    content = stage.GetRootLayer().ExportToString()
-    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-    path = user_cache() / "isaac_sim" / "worlds" / f"{file.stem}-{digest}.usda"
-    if not path.is_file():
-        try:
-            with replacing(path) as part:
-                part.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
-    return path
+    return cached_file(stage, "isaac_sim", "worlds", prefix=f"{file.stem}-")
 
 
 def require_geometry(stage: Usd.Stage) -> None:
@@ -205,7 +191,15 @@ def require_geometry(stage: Usd.Stage) -> None:
         )
 
 
-def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
+class StagedBodies(Protocol):
+    """Engine that has bodies on the stage."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Prim paths of all bodies."""
+
+
+def scene_of_open_stage(engine: StagedBodies) -> DeferredScene:
     """Return the scene of the open stage without vehicles, whose geometry is read on first use.
 
     Raises:

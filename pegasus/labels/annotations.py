@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import quaternion_from_matrix
-from pegasus.core.renderer import Images, View
+from pegasus.contracts.renderer import Images, View
 from pegasus.labels.boxes import LooseBoxes, loose_boxes, rectilinear, to_camera
 from pegasus.labels.entities import LabelledEntity, transformed
 from pegasus.labels.segmentation import (

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.labels.entities import EntityShape, LabelledEntity, transformed
 
 # Largest distance between an edge that a lens bends and the chords between its samples [pixels].

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.core.renderer import RenderObject
+from pegasus.contracts.renderer import RenderObject
 from pegasus.scene.scene import Entity, Geometry, Scene
 
 # Directions to the 26 neighbours in a cubic grid, along which extreme points span the inner polytope.

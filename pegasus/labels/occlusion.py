@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.core.renderer import Returns, View
+from pegasus.contracts.renderer import Returns, View
 from pegasus.labels.annotations import LabelledFrame
 from pegasus.labels.entities import LabelledEntity
 from pegasus.labels.segmentation import visible_pixels

@@ -9,7 +9,7 @@ from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import user_config
 from pegasus.config import settings
-from pegasus.core.backend import Backend
+from pegasus.contracts.backend import Backend
 from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
 from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice, backend_choices, controller_names
 from pegasus.panel.steering import STEERED

@@ -17,15 +17,14 @@ from pegasus.base.system import user_config
 from pegasus.config.files import load_world
 from pegasus.config.scenario import Component, ScenarioSpec, WorldSpec, parse
 from pegasus.config.settings import find, names
+from pegasus.contracts.backend import BACKENDS, Backend, build_backends
+from pegasus.contracts.estimator import ESTIMATORS, Estimator, build_estimator
+from pegasus.contracts.sensor import SENSORS, Sensor, build_sensors
 from pegasus.control import Controller
-from pegasus.core.backend import BACKENDS, Backend, build_backends
-from pegasus.core.estimator import ESTIMATORS, Estimator, build_estimator
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import start_positions
-from pegasus.core.sensor import SENSORS, Sensor, build_sensors
 from pegasus.core.simulation import Simulation
-from pegasus.environment.environment import WINDS
-from pegasus.environment.wind import Wind
+from pegasus.environment.wind import WINDS, Wind
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _DURATION = 60.0

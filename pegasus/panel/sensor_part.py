@@ -6,7 +6,7 @@ from typing import Any
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import LIDAR_PATTERNS
 from pegasus.config.scenario import Component
-from pegasus.core.sensor import Sensor, build_sensors
+from pegasus.contracts.sensor import Sensor, build_sensors
 from pegasus.core.simulation import Playback
 from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
 from pegasus.panel.scenario_writer import rebuilt_vehicle

@@ -14,11 +14,10 @@ from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.config.scenario import Component
-from pegasus.core.engine import RayHits
+from pegasus.contracts.engine import RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
-from pegasus.environment.environment import WINDS
-from pegasus.environment.wind import Wind
+from pegasus.environment.wind import WINDS, Wind
 from pegasus.panel.observers import RunRecording
 from pegasus.panel.snapshot import SNAPSHOT_RATE, Snapshot, Viewpoint, ViewpointSuggestions, snapshot
 from pegasus.panel.worker import Pace, Worker

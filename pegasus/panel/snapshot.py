@@ -12,10 +12,10 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.config.scenario import SpawnPoint
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Estimate, Plan
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.sensor import Reading
 from pegasus.core.simulation import Playback, Simulation
-from pegasus.core.state import Estimate, Plan
 from pegasus.core.visuals import Snapshot as Drawn
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.wind import ConstantWind, Gusts

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.contracts.state import VehicleState
 from pegasus.control import CascadedPIDController, GeometricController, Mission
 from pegasus.control.guided import Guided
 from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.core.state import VehicleState
 
 
 class Steering(GuidedMission):

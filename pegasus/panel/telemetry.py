@@ -9,7 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import euler_from_quaternion
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
 from pegasus.environment.geodesy import Geodetic, local_from_geodetic
 from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.sensors.gps import GpsReading

@@ -1,6 +1,6 @@
 """Recording of runs as MCAP logs, reading of logs, audits, summaries and plots."""
 
-from pegasus.core.observer import Observer
+from pegasus.contracts.observer import Observer
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.comparison import PathDistances, Track, compare_tracks, read_track
 from pegasus.recording.flight_data import FlightData, read_neurobem

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.state import Reference
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.plant_energy import ENTRIES
 from pegasus.core.simulation import Simulation
-from pegasus.core.state import Reference
 from pegasus.recording.rows import Rows, packed
 
 _BLOCK_ROWS = 512
@@ -84,7 +84,7 @@ class _Tally:
 class _Stretch:
     """Steps of a vehicle on one segment, to be evaluated together."""
 
-    def __init__(self, vehicle: Multirotor, reference: Reference) -> None:
+    def __init__(self, vehicle: Vehicle, reference: Reference) -> None:
         self.vehicle, self.segment = vehicle, reference.segment
         self.limit = max(1, _BLOCK_ROWS // vehicle.count)
         self.reference = _arrays(reference)
@@ -240,7 +240,7 @@ class EnergyAudit:
     """Observer of the energy balance of every vehicle; the step adds it up, see `core.plant_energy`."""
 
     def __init__(self) -> None:
-        self._present: dict[Multirotor, Array] = {}
+        self._present: dict[Vehicle, Array] = {}
         self._totals: dict[str, Array] = {}
         self._balances: dict[str, EnergyBalance] | None = {}
 
@@ -287,6 +287,6 @@ class EnergyAudit:
         return {name: EnergyBalance(*total.tolist()) for name, total in totals.items()}
 
 
-def _energy(vehicle: Multirotor) -> Array:
+def _energy(vehicle: Vehicle) -> Array:
     """Return the sums over the copies of a vehicle, in the order of `ENTRIES` [J]."""
     return np.array([vehicle.columns[f"energy_{entry}"].sum() for entry in ENTRIES])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.recording.images import time_of
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.schemas import LOCATION_FIX, LOG, SCENE_UPDATE, MessageType
@@ -121,7 +121,7 @@ def _merged(item: Collider, share: float) -> tuple[Array, Any]:
     return points, faces.ravel()
 
 
-def vehicle_message(vehicle: Multirotor, frames: Sequence[str], stamp: int) -> bytes:
+def vehicle_message(vehicle: Vehicle, frames: Sequence[str], stamp: int) -> bytes:
     """Return copies of a vehicle as primitives in their frames: body, arms, rotor discs, an arrow forward.
 
     Args:

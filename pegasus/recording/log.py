@@ -19,7 +19,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.core.reprs import counted_names
 from pegasus.recording.messages import Layout
-from pegasus.recording.notebook import log_html
+from pegasus.recording.notebook import PATH_LIMIT, log_html
 from pegasus.recording.tables import data_frame, data_set, joined
 
 if TYPE_CHECKING:
@@ -328,4 +328,6 @@ class Log:
 
     def _repr_html_(self) -> str:
         """Return the topics as a table, the flown paths in space, and the first vehicle's position."""
-        return log_html(self)
+        topics = [f"{name}/state" for name in list(self.vehicles)[:PATH_LIMIT]]
+        states = [self[topic] for topic in topics if topic in self]
+        return log_html(repr(self), states, self.series.columns)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import rotate
-from pegasus.core.engine import NO_CONTACTS, BodyState
+from pegasus.contracts.engine import NO_CONTACTS, BodyState
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.core.vehicle_manager import VehicleManager

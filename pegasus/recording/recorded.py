@@ -1,4 +1,4 @@
-"""What logs hold of a vehicle beside its state, readings, reference and estimate."""
+"""Records of commands, faults and contacts of a vehicle in logs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ContactForces:
     """Contacts of the step that has ended."""
 
     others: str
-    """What the copies touch, separated by semicolons: prims of the world, and `<vehicle>/<copy>`."""
+    """Names of all that is touched, separated by semicolons: prims of the world, and `<vehicle>/<copy>`."""
     contact_count: IntArray
     """Number of contact points of each copy, shape (N,)."""
     force: Array

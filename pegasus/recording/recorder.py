@@ -14,12 +14,12 @@ import orjson
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import ImageQueue
+from pegasus.contracts.observer import recorded_rate
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.observer import recorded_rate
 from pegasus.core.schedule import Schedule
-from pegasus.core.sensor import Reading
 from pegasus.core.simulation import Simulation
-from pegasus.core.state import VehicleState
 from pegasus.recording.foxglove import (
     LocationMessages,
     LogMessages,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.recording.flight_data import FlightData
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.table import Table
 
 _BLOCK = 4096

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import EstimatorHealth, Failure
+from pegasus.contracts.backend import EstimatorHealth, Failure
 from pegasus.core.simulation import Simulation
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.outcome import OUTCOMES, Outcome, OutcomeAudit

@@ -3,11 +3,12 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, package_error
 from pegasus.base.field_docs import unit_of
 
@@ -15,13 +16,31 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
 
-    from pegasus.recording.log import Series
-
 _AXES = {2: "xy", 3: "xyz"}
 _Values = npt.NDArray[Any]
 
 
-def data_frame(series: "Series", copies: Sequence[int]) -> "DataFrame":
+class Messages(Protocol):
+    """Messages of a topic, as `Series` holds them."""
+
+    @property
+    def time(self) -> Array:
+        """Times of the T messages [s], shape (T,)."""
+
+    @property
+    def count(self) -> int:
+        """Number of copies N."""
+
+    @property
+    def fields(self) -> Mapping[str, _Values]:
+        """Values by field, T rows each."""
+
+    @property
+    def comments(self) -> Mapping[str, str]:
+        """Descriptions by field."""
+
+
+def data_frame(series: Messages, copies: Sequence[int]) -> "DataFrame":
     """Return messages as a data frame; index time [s], or (time, copy) for several copies.
 
     Args:
@@ -66,7 +85,7 @@ def joined(frames: Mapping[str, "DataFrame"]) -> "DataFrame":
     return _pandas().concat(frames, axis=1).sort_index()
 
 
-def data_set(series: "Series", copies: Sequence[int]) -> "Dataset":
+def data_set(series: Messages, copies: Sequence[int]) -> "Dataset":
     """Return messages as a data set with the dimensions time, copy, and those of each field.
 
     Args:
@@ -95,7 +114,7 @@ def data_set(series: "Series", copies: Sequence[int]) -> "Dataset":
     return xarray.Dataset(variables, coordinates)
 
 
-def _fields(series: "Series", copies: Sequence[int]) -> Iterator[tuple[str, str, Any]]:
+def _fields(series: Messages, copies: Sequence[int]) -> Iterator[tuple[str, str, Any]]:
     """Yield name, description, and values of some copies, shape (T, C, ...), of each field."""
     for name, values in series.fields.items():
         comment = series.comments.get(name, "")

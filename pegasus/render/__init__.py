@@ -1,6 +1,15 @@
 """Images and ray returns of a scene."""
 
-from pegasus.core.renderer import CHANNELS, NOTHING, RENDERERS, Images, Renderer, RenderObject, Returns, View
+from pegasus.contracts.renderer import (
+    CHANNELS,
+    NOTHING,
+    RENDERERS,
+    Images,
+    Renderer,
+    RenderObject,
+    Returns,
+    View,
+)
 
 __all__ = [
     "CHANNELS",

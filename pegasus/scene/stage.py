@@ -1,5 +1,6 @@
 """USD stages: opening with one-line errors, their files and units, and notices of a translation."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom, UsdUtils
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.file_kinds import refuse_other_kinds
-from pegasus.base.system import GLTF_SUFFIXES, REMOTE, SCENE_SUFFIXES
+from pegasus.base.system import GLTF_SUFFIXES, REMOTE, SCENE_SUFFIXES, replacing, user_cache
 from pegasus.scene.gltf import NOTICES, PARTS, usd_file
 from pegasus.scene.materialx_files import SOURCE, materialx_layer
 
@@ -260,3 +261,26 @@ def _reason(error: Tf.ErrorException, file: Path) -> str:
     reason = re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)
     # Quotes are at the end.
     return re.split(r"(?:\s+(?:at|in))?\s*['\"<@]", reason, maxsplit=1)[0] or "the file is damaged"
+
+
+def cached_file(stage: Usd.Stage, *folders: str, prefix: str = "") -> Path:
+    """Return a USD file in the user's cache with the root layer of a stage, named by the hash of its content.
+
+    Args:
+        stage: The stage.
+        folders: Folders below the cache.
+        prefix: Beginning of its name.
+
+    Raises:
+        ConfigError: If the cache cannot be written.
+    """
+    content = stage.GetRootLayer().ExportToString()
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    path = user_cache().joinpath(*folders, f"{prefix}{digest}.usda")
+    if not path.is_file():
+        try:
+            with replacing(path) as part:
+                part.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
+    return path

@@ -1,6 +1,5 @@
 """Vehicle assets: drawn airframes, and custom USD models with rotors and mass properties."""
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,14 +11,13 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.base.system import replacing, user_cache
 from pegasus.config.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec, rotor_of
 from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.airframe import CONTACT, build_vehicle_stage, feet_height
 from pegasus.scene.colliders import decompose, lowest_point
 from pegasus.scene.gltf import usd_file
 from pegasus.scene.scene import Collider, ColliderShape, Scene
-from pegasus.scene.stage import TIME, Notices, open_stage, stage_frame
+from pegasus.scene.stage import TIME, Notices, cached_file, open_stage, stage_frame
 from pegasus.scene.translation import translate
 
 
@@ -114,16 +112,7 @@ def vehicle_file(spec: VehicleSpec, source: Path) -> Path:
     """
     if spec.usd is not None:
         return usd_file(_model_file(spec, source)).resolve()
-    stage = build_vehicle_stage(spec)
-    text = stage.GetRootLayer().ExportToString()
-    path = user_cache() / "vehicles" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.usda"
-    if not path.exists():
-        try:
-            with replacing(path) as part:
-                part.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
-    return path
+    return cached_file(build_vehicle_stage(spec), "vehicles")
 
 
 def place_rotors(spec: VehicleSpec, source: Path) -> VehicleSpec:

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from pxr import Usd
 
-from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
+from pegasus.base.frames import axes_along, matrix_from_quaternion, quaternion_from_euler
 from pegasus.config.light_specs import LightSpec, SkySpec, SpotSpec, SunSpec
 from pegasus.scene.authoring import label
 from pegasus.scene.scene import Light, Scene
@@ -94,14 +93,7 @@ def _light(spec: LightSpec, path: str) -> Light:
     color = 4.0 * red, 4.0 * green, 4.0 * blue
     parameters = {"radius": spec.radius, "normalize": 1.0}
     if isinstance(spec, SpotSpec):
-        transform[:3, :3] = _turned_to(np.array(spec.direction))
+        # Spots of UsdLux shine along -z.
+        transform[:3, :3] = axes_along(-np.array(spec.direction))
         parameters |= {"cone_angle": math.degrees(spec.angle), "cone_softness": spec.softness}
     return Light(path, "SphereLight", transform, color, parameters)
-
-
-def _turned_to(direction: Array) -> Array:
-    """Return a rotation that turns -z to a direction, shape (3, 3)."""
-    back = -direction / np.sqrt(direction @ direction)
-    side = np.cross([0.0, 1.0, 0.0] if abs(back[1]) < 0.9 else [1.0, 0.0, 0.0], back)
-    side /= np.sqrt(side @ side)
-    return np.stack([side, np.cross(back, side), back], axis=1)

@@ -1,7 +1,8 @@
 """Sensors of a vehicle's motion, position and surroundings, with realistic errors."""
 
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import SENSORS, NoiseBlock, Sensor
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
-from pegasus.core.sensor import SENSORS, NoiseBlock, Reading, Sensor
 from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading

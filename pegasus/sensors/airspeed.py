@@ -9,8 +9,8 @@ from pegasus.base.arrays import Array, namespace
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normals
 from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, magnitude, rotate
+from pegasus.contracts.reading import Reading
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
-from pegasus.core.sensor import Reading
 from pegasus.environment.atmosphere import GAS_CONSTANT, SEA_LEVEL_PRESSURE, SEA_LEVEL_TEMPERATURE
 from pegasus.sensors.noise import NoiseParameters, noise_of_sigma
 

@@ -9,9 +9,9 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.random_numbers import normals
 from pegasus.base.step_math import Column, Real, Vec3
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
 from pegasus.environment.atmosphere import (
     AtmosphereParameters,
     UsStandardAtmosphere1976,

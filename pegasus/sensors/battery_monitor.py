@@ -1,19 +1,17 @@
 """Battery monitor: voltage, current and charge of the battery."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.core.sensor import Reading, Sensor
-from pegasus.core.state import VehicleState
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics.battery_state import BatteryState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
+from pegasus.environment import Environment
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,7 @@ class BatteryMonitor(Sensor):
     rate_hz: float = 10.0
     """Readings per second [Hz]."""
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Raises:

@@ -12,9 +12,9 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Column, Real, Table, Vec3, scaled
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
 from pegasus.environment.geodesy import Geodetic, convergence, level_turn
 from pegasus.environment.jamming import LOSS_RATIO
 from pegasus.sensors.delay import between, hermite

@@ -30,9 +30,9 @@ from pegasus.base.step_math import (
     rotation_quaternion,
     rotation_vector,
 )
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.compiled_sensor import INPUTS, CompiledSensor
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
 from pegasus.environment.atmosphere import UsStandardAtmosphere1976
 from pegasus.sensors.imu_rows import ImuParameters, ImuRows, erroneous
 from pegasus.sensors.inertial_noise import Accelerometer, Gyroscope, InertialSystem, Thermal

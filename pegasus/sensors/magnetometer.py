@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, dot, norm, rotate_inverse
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
 from pegasus.environment.magnetic_field import WorldMagneticModel, cell_at, interpolated_field
 from pegasus.sensors.noise import NoiseModel, NoiseParameters, next_bias, noisy
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
 
 _Row = tuple[float, float, float]
 _LARGEST_FIELD = 2e-4
@@ -195,7 +193,7 @@ class Magnetometer(CompiledSensor):
         free = bool(np.isfinite(field).all()) and float(np.abs(field).max()) < _LARGEST_FIELD
         require(free, "lead", self.lead, "must pass 1 mm or more from the magnetometer's position")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Raises:
@@ -239,7 +237,7 @@ class Magnetometer(CompiledSensor):
         return () if self.rows["gridded"][0] else ("magnetic_field",)
 
     @classmethod
-    def settled(cls, columns: Mapping[str, Array], environment: "Environment") -> bool:
+    def settled(cls, columns: Mapping[str, Array], environment: Environment) -> bool:
         """Return whether no row has left its cell of the World Magnetic Model; set the new cells."""
         waiting = columns["outside"]
         if not np.count_nonzero(waiting):

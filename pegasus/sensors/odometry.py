@@ -24,8 +24,8 @@ from pegasus.base.step_math import (
     scaled,
     sin,
 )
+from pegasus.contracts.reading import Reading
 from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
-from pegasus.core.sensor import Reading
 from pegasus.sensors.delay import between, hermite, hermite_orientation
 from pegasus.sensors.noise import gauss_markov_coefficients, white_noise_sigma
 

@@ -2,19 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray, namespace
 from pegasus.base.components import require, require_vector
 from pegasus.base.frames import conjugate, cross, multiply, rotate_inverse, rotation_vector_from_quaternion
-from pegasus.core.sensor import NoiseBlock, Reading, Sensor
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import NoiseBlock, Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.environment import Environment
 
 BEST_QUALITY = 255
 """Quality of the flow under ideal conditions."""
@@ -141,7 +140,7 @@ class OpticalFlow(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle; discard the previous measurement.
 
         Args:

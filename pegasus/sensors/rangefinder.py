@@ -2,20 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.elementary_arrays import sine_and_cosine
-from pegasus.core.sensor import NoiseBlock, Reading, Sensor
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
-
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import NoiseBlock, Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.environment import Environment
 
 _GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 
@@ -113,7 +110,7 @@ class Rangefinder(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Args:

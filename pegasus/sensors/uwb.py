@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,12 +9,11 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.frames import rotate
 from pegasus.base.step_math import log
-from pegasus.core.sensor import NoiseBlock, Reading, Sensor
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import NoiseBlock, Sensor
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.environment import Environment
 
 _Point = tuple[float, float, float]
 
@@ -73,7 +71,7 @@ class UWB(Sensor):
             value = getattr(self, name)
             require(0 <= value <= 1, name, value, "must be from 0 to 1")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Args:

@@ -10,7 +10,7 @@ from pxr import UsdGeom
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import SpawnPoint, WorldSpec
-from pegasus.core.engine import Engine, RigidBody
+from pegasus.contracts.engine import Engine, RigidBody
 from pegasus.render.image_files import read_image
 from pegasus.scene.scene import Collider, ColliderShape, Scene, Texture
 from pegasus.scene.stage import open_stage

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
-from pegasus.base.compiler import Kernel, Rows
+from pegasus.base.compiler import Kernel, Rows, compiled_once
 from pegasus.base.frames import quaternion_from_rotation_vector
 from pegasus.base.generated_functions import digest, written
 from pegasus.base.step_math import (
@@ -305,6 +306,34 @@ def test_other_threads_may_print_meanwhile(tmp_path):
     assert len(printed) > 20
     assert printed == list(range(len(printed)))
     assert list(tmp_path.rglob("*.o"))
+
+
+def test_a_module_is_compiled_by_one_process_at_a_time(tmp_path, monkeypatch):
+    """Workers that start together would each compile the same modules."""
+    monkeypatch.setattr("warp.config.kernel_cache_dir", str(tmp_path))
+    begun, entered = threading.Event(), threading.Event()
+
+    def other():
+        begun.set()
+        with compiled_once("module"):
+            entered.set()
+
+    # Another file handle stands for another process.
+    thread = threading.Thread(target=other)
+    with compiled_once("module"):
+        thread.start()
+        assert begun.wait(LIMIT)
+        with compiled_once("unrelated"):
+            assert not entered.wait(0.2)
+    assert entered.wait(LIMIT)
+    thread.join()
+
+
+def test_a_cache_without_locks_is_used(tmp_path, monkeypatch):
+    """A cache that cannot be written would keep compiled modules from being loaded."""
+    monkeypatch.setattr("warp.config.kernel_cache_dir", str(tmp_path / "missing"))
+    with compiled_once("module"):
+        pass
 
 
 @pytest.mark.parametrize(

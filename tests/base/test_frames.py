@@ -144,3 +144,14 @@ def test_formulas_run_in_any_array_namespace(function, rotations):
     q = rotations.as_quat()
     strict = function(array_api_strict.asarray(q))
     np.testing.assert_allclose(np.asarray(strict), function(q), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "direction", [*np.vstack([np.eye(3), -np.eye(3)]), [3.0, -0.5, 2.0], [0.1, 2.0, 0.2]]
+)
+def test_axes_along_a_direction_are_a_rotation(direction):
+    """A spot or a propeller would be mirrored, or point elsewhere, for some directions."""
+    axes = frames.axes_along(np.array(direction))
+    np.testing.assert_allclose(axes[:, 2], direction / np.linalg.norm(direction), atol=1e-15)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-15)
+    assert np.linalg.det(axes) == pytest.approx(1.0)

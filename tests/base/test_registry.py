@@ -8,10 +8,10 @@ import pytest
 from pegasus.base.components import build, describe
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
-from pegasus.core.backend import BACKENDS
-from pegasus.core.engine import ENGINES
-from pegasus.core.renderer import RENDERERS
-from pegasus.core.sensor import SENSORS
+from pegasus.contracts.backend import BACKENDS
+from pegasus.contracts.engine import ENGINES
+from pegasus.contracts.renderer import RENDERERS
+from pegasus.contracts.sensor import SENSORS
 from pegasus.environment import ConstantWind, Wind
 from pegasus.worlds import GENERATORS
 

@@ -10,8 +10,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.cameras import Lidar
-from pegasus.core.renderer import NOTHING, Returns
-from pegasus.core.state import VehicleState
+from pegasus.contracts.renderer import NOTHING, Returns
+from pegasus.contracts.state import VehicleState
 from pegasus.scene.scene import Entity, Material, Scene
 
 

@@ -19,7 +19,7 @@ from pegasus.cameras import (
     StereoCamera,
     image_queue,
 )
-from pegasus.core.renderer import NOTHING
+from pegasus.contracts.renderer import NOTHING
 from pegasus.core.visuals import Visuals
 from tests.flyers import PLAIN_IRIS
 from tests.waits import LIMIT

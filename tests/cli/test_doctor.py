@@ -168,7 +168,7 @@ def test_ros2(tmp_path, monkeypatch):
     assert doctor._ros2({}, tmp_path).remedy == f"source {setup}"
     assert "no rclpy" in doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).found
     monkeypatch.setattr(doctor, "find_spec", {"rclpy": object(), "rosbags": object()}.get)
-    monkeypatch.setattr(doctor, "find_driver", lambda _: object)
+    monkeypatch.setattr("pegasus.backends.ros2.transport.find_driver", lambda _: object)
     assert doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).status is Status.OK
 
 

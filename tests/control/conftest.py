@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pegasus.base.frames import cross, matrix_from_quaternion, normalize, rotate
-from pegasus.core.engine import RayHits
-from pegasus.core.state import VehicleState
+from pegasus.contracts.engine import RayHits
+from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
 from pegasus.environment import NoWind
 

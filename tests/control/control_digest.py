@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from pegasus.base.elementary import cos, sin
+from pegasus.contracts.state import VehicleState
 from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
 from pegasus.control.trajectories.spline import Spline, bridge
-from pegasus.core.state import VehicleState
 from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
 
@@ -139,27 +139,28 @@ def digest(values):
     ).hexdigest()
 
 
-def main():
+def found():
+    """Return the digests by name."""
     together, alone = allocations()
-    found = {name: digest(motion_of(flight)) for name, flight in flights().items()}
+    made = {name: digest(motion_of(flight)) for name, flight in flights().items()}
     rows = bridge(
         [(0, 0, 1), (1, 0, 0), (0, 0.5, 0), (0, 0, 0)],
         [(6, 2, 2), (0, 1, 0), (0, 0, 0), (0, 0, 1)],
         speed=2,
         acceleration=2,
     )
-    found["bridge"] = digest([rows.at(rows.duration * k / 50) for k in range(51)])
+    made["bridge"] = digest([rows.at(rows.duration * k / 50) for k in range(51)])
     table = Spline(ring(30), np.full(29, 0.1), free_ends=True)
-    found["free ends"] = digest([table.at(table.duration * k / 50) for k in range(51)])
-    found |= {"allocated together": digest(together), "allocated alone": digest(alone)}
+    made["free ends"] = digest([table.at(table.duration * k / 50) for k in range(51)])
+    made |= {"allocated together": digest(together), "allocated alone": digest(alone)}
     alone = [control([row]) for row in range(5)]
-    found |= {
+    made |= {
         "controlled together": digest(control(list(range(5)))),
         "controlled alone": digest(np.concatenate(step) for step in zip(*alone, strict=True)),
         "controlled in another order": digest(step[::-1] for step in control([4, 3, 2, 1, 0])),
     }
-    print(json.dumps(found))
+    return made
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(found()))

@@ -45,8 +45,9 @@ def flights(names, *, visitor=False):
     with Simulation("flat", engine="mujoco") as simulation:
 
         def add(name, controller, x):
-            backends = [controller]
-            return simulation.add(Multirotor("iris", name=name, position=(x, 0, 0.08), backends=backends))
+            place = (x, 0, 0.08)
+            made = Multirotor("iris", name=name, position=place, backends=[controller], sensors={})
+            return simulation.add(made)
 
         vehicles = {name: add(name, FLOWN[name](), 8.0 * list(FLOWN).index(name)) for name in names}
         for step in range(STEPS):

@@ -8,6 +8,8 @@ import pytest
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Vec3
+from pegasus.contracts.backend import BACKENDS
+from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control import (
     Body,
     CascadedPIDController,
@@ -19,8 +21,6 @@ from pegasus.control import (
 )
 from pegasus.control.control_step import law_step
 from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
-from pegasus.core.backend import BACKENDS
-from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
 

@@ -10,14 +10,14 @@ from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import cross
 from pegasus.config.files import load_world
+from pegasus.contracts.backend import BACKENDS, Backend
+from pegasus.contracts.state import VehicleState
 from pegasus.control import (
     CascadedPIDController,
     Controller,
     GeometricController,
     trajectories,
 )
-from pegasus.core.backend import BACKENDS, Backend
-from pegasus.core.state import VehicleState
 from tests.flyers import PLAIN_IRIS
 
 CONTROLLERS = sorted(name for name, kind in BACKENDS.items() if issubclass(kind, Controller))

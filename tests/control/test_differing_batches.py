@@ -249,8 +249,7 @@ def one_more_start(pilot, vehicle, copy=1):
     return place
 
 
-@pytest.mark.parametrize("kind", ["geometric", "numpy"])
-@pytest.mark.parametrize("given", ["one", "each"])
+@pytest.mark.parametrize(("kind", "given"), [("geometric", "one"), ("numpy", "each")])
 def test_a_reset_copy_starts_anew_and_the_others_keep_their_bits(kind, given):
     """If this fails, the end of one episode disturbs all others, or the copy flies its old plan on."""
     flight = trajectories.lemniscate(1.0, height=1.2, laps=math.inf)

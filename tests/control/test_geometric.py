@@ -13,6 +13,8 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.step_math import Quat, Vec3
+from pegasus.contracts.state import Reference
+from pegasus.contracts.trajectory import TimedPath, points_of
 from pegasus.control import Body, GeometricController, trajectories
 from pegasus.control.geometric import (
     THRUST_SHARE,
@@ -21,8 +23,6 @@ from pegasus.control.geometric import (
     integrated,
     limited_acceleration,
 )
-from pegasus.core.state import Reference
-from pegasus.core.trajectory import TimedPath, points_of
 from pegasus.recording import TrackingAudit
 
 GRAVITY = 9.80665

@@ -8,8 +8,8 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.observer import Observer
 from pegasus.control import GuidedController, GuidedPIDController
-from pegasus.core.observer import Observer
 
 
 @pytest.fixture(params=[GuidedController, GuidedPIDController])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
+from pegasus.contracts.state import VehicleState
 from pegasus.control import Mission, trajectories
 from pegasus.control.mission_step import OwnTable
 from pegasus.control.trajectories import Point, Trajectory, trajectory_from_spec
-from pegasus.core.state import VehicleState
 
 DT = 0.01
 

@@ -1,6 +1,7 @@
 """Steps of the setpoint flown by every shipped vehicle with the gains derived from it."""
 
 import math
+from bisect import bisect_right
 
 import numpy as np
 import pytest
@@ -33,57 +34,91 @@ VEHICLES = (
 CONTROLLERS = (GeometricController, CascadedPIDController)
 AXES = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
 AT = 12.0
-"""Time of the step [s]: the integrals need it to forget the start."""
+"""Time of the first step [s]: the integrals need it to forget the start."""
+FAR, TURN = AT + 6.0, AT + 12.0
+"""Times of a longer step and of a turn [s]."""
+ANGLE = 3.14
+"""Angle of the turn [rad]."""
 
 
-class Step(Trajectory):
-    """Hold that jumps."""
+class Steps(Trajectory):
+    """Hold that jumps at several times.
 
-    name = "step"
+    Args:
+        place: Place until the first step [m].
+        steps: Time [s], move [m] and heading [rad] of each step.
+    """
+
+    name = "steps"
     duration = math.inf
 
-    def __init__(self, start, move, yaw=0.0):
-        self.start, self.end, self.yaw = tuple(start), tuple(np.add(start, move)), yaw
+    def __init__(self, place, steps):
+        moves = np.cumsum([place, *(move for _, move, _ in steps)], axis=0)
+        self.times = [0.0, *(time for time, _, _ in steps)]
+        self.points = [
+            Point(tuple(there), yaw=yaw)
+            for there, yaw in zip(moves, [0.0, *(yaw for _, _, yaw in steps)], strict=True)
+        ]
 
     def sample(self, t):
-        return Point(position=self.end, yaw=self.yaw) if t >= AT else Point(position=self.start, yaw=0.0)
+        return self.points[bisect_right(self.times, t) - 1]
 
 
-def places(moves, row):
-    return [(30.0 * k, 30.0 * row, 40.0) for k in range(len(moves))]
+def response(steps, *, end, names=VEHICLES, kinds=CONTROLLERS, world="flat", copies=1, masses=None):
+    """Fly steps, and return what each vehicle does from the first one on.
 
+    Args:
+        steps: Time [s], moves of the copies (M, 3) [m] and heading [rad] of each step.
+        end: Time at which the flight ends [s].
+        names: Names of the vehicles.
+        kinds: Controllers, each of which flies every vehicle.
+        world: The world.
+        copies: Number of vehicles that fly each move.
+        masses: Their masses as shares of that of the vehicle's file.
 
-def response(moves, *, names=VEHICLES, kinds=CONTROLLERS, yaw=0.0, after=6.0, world="flat", **given):
-    """Fly steps and return the times since then (K,) and the moved distances (K, vehicles, moves)."""
+    Returns:
+        Times (K,), positions (K, vehicles, copies M, 3) and headings (K, vehicles, copies M).
+    """
     kindred = [(name, kind) for name in names for kind in kinds]
+    steps = [(time, np.tile(moves, (copies, 1)), yaw) for time, moves, yaw in steps]
+    count = len(steps[0][1])
     with Simulation(world) as sim:
         flying = []
         for row, (name, kind) in enumerate(kindred):
-            spots = places(moves, row)
-            flights = [Step(spot, move, yaw) for spot, move in zip(spots, moves, strict=True)]
-            pilot = kind(flights, relative=False, spin_up=0.0)
+            spots = [(30.0 * k, 30.0 * row, 40.0) for k in range(count)]
+            flights = [
+                Steps(spot, [(time, moves[k], yaw) for time, moves, yaw in steps])
+                for k, spot in enumerate(spots)
+            ]
+            given = {}
+            if masses is not None:
+                given["variation"] = {"mass": Multirotor(name).mass * np.repeat(masses, count // copies)}
             vehicle = Multirotor(
                 name,
                 name=f"vehicle_{row}",
-                count=len(moves),
+                count=count,
                 position=spots,
-                backends=[pilot],
+                backends=[kind(flights, relative=False, spin_up=0.0)],
                 sensors={},
                 **given,
             )
-            flying.append((sim.add(vehicle), np.array(spots)))
+            flying.append(sim.add(vehicle))
         sim.run(AT)
-        times, moved = [], []
-        while sim.time < AT + after:
+        times, positions, headings = [], [], []
+        while sim.time < end:
             sim.step()
-            times.append(sim.time - AT)
-            if yaw:
-                left = np.array([vehicle.state.rotation[:, :, 1] for vehicle, _ in flying])
-                moved.append(np.arctan2(-left[..., 0], left[..., 1]))
-            else:
-                away = np.array([vehicle.state.position - spots for vehicle, spots in flying])
-                moved.append((away * moves).sum(axis=2) / (moves * moves).sum(axis=1))
-    return np.array(times), np.array(moved)
+            times.append(sim.time)
+            positions.append(np.array([vehicle.state.position for vehicle in flying]))
+            left = np.array([vehicle.state.rotation[:, :, 1] for vehicle in flying])
+            headings.append(np.arctan2(-left[..., 0], left[..., 1]))
+        positions = np.array(positions)
+        positions -= [[(30.0 * k, 30.0 * row, 40.0) for k in range(count)] for row in range(len(flying))]
+    return np.array(times), positions, np.array(headings)
+
+
+def moved(positions, moves):
+    """Return the moved distances as shares of the moves of all copies."""
+    return (positions * moves).sum(axis=-1) / (moves * moves).sum(axis=1)
 
 
 def settling(times, moved):
@@ -93,42 +128,47 @@ def settling(times, moved):
     return last, moved.max(axis=0) - 1.0
 
 
-def test_a_step_of_a_metre_settles_within_two_seconds():
+@pytest.fixture(scope="module")
+def flight():
+    """Flight of every vehicle: a step of a metre, six seconds later one of five more, then half a turn."""
+    return response([(AT, AXES, 0.0), (FAR, 5.0 * AXES, 0.0), (TURN, 0.0 * AXES, ANGLE)], end=TURN + 8.0)
+
+
+def test_a_step_of_a_metre_settles_within_two_seconds(flight):
     """If this fails, a shipped vehicle overshoots, creeps to its setpoint, or its loops ring."""
-    last, overshoot = settling(*response(AXES))
+    times, positions, _ = flight
+    during = times < FAR
+    last, overshoot = settling(times[during] - AT, moved(positions[during], AXES))
     assert last.max() < 2.0, last
     assert overshoot.max() < 0.05, overshoot
 
 
-def test_a_step_of_five_metres_is_braked_in_time():
+def test_a_step_of_five_metres_is_braked_in_time(flight):
     """If this fails, a far setpoint is approached faster than the thrust can brake."""
-    last, overshoot = settling(*response(5.0 * AXES))
+    times, positions, _ = flight
+    during = (times > FAR) & (times < TURN)
+    last, overshoot = settling(times[during] - FAR, moved(positions[during] - AXES, 5.0 * AXES))
     assert last.max() < 3.0, last
     assert overshoot.max() < 0.05, overshoot
 
 
-def test_half_a_turn_is_braked_with_the_yaw_torque_there_is():
+def test_half_a_turn_is_braked_with_the_yaw_torque_there_is(flight):
     """If this fails, a vehicle turns faster than its yaw torque can stop, and swings back."""
-    angle = 3.14
-    times, yaw = response(np.zeros((1, 3)), yaw=angle, after=8.0)
-    turned = np.unwrap(yaw, axis=0) / angle
+    times, _, yaw = flight
+    during = times > TURN
+    turned = np.unwrap(yaw[during], axis=0) / ANGLE
     # The short way may be the other one.
-    turned = np.where(turned[-1] > 0.0, turned, -turned * angle / (2.0 * math.pi - angle))
-    last, overshoot = settling(times, turned)
+    turned = np.where(turned[-1] > 0.0, turned, -turned * ANGLE / (2.0 * math.pi - ANGLE))
+    last, overshoot = settling(times[during] - TURN, turned)
     assert overshoot.max() < 0.05, overshoot
     assert last.max() < 4.0, last
 
 
-@pytest.mark.parametrize("share", [0.8, 1.2])
-def test_other_masses_are_flown(share):
+def test_other_masses_are_flown():
     """If this fails, a payload or a lighter battery makes the loops overshoot or unstable."""
     names = ("heavy_octorotor", "iris", "racer")
-    times, moved = [], []
-    for name in names:
-        mass = Multirotor(name).mass * share
-        t, x = response(AXES, names=(name,), variation={"mass": np.full(len(AXES), mass)})
-        times, moved = t, [*moved, x]
-    last, overshoot = settling(times, np.concatenate(moved, axis=1))
+    times, positions, _ = response([(AT, AXES, 0.0)], end=AT + 6.0, names=names, copies=2, masses=(0.8, 1.2))
+    last, overshoot = settling(times - AT, moved(positions, np.tile(AXES, (2, 1))))
     assert overshoot.max() < 0.1, overshoot
     assert last.max() < 2.5, last
 
@@ -138,7 +178,9 @@ def test_wind_is_taken_out():
     world = load_world("flat")[0].model_copy(
         update={"wind": {"model": "constant", "mean_velocity": [4.0, -3.0, 0.0]}}
     )
-    last, overshoot = settling(*response(AXES, world=world))
+    names = ("coaxial_x8", "crazyflie", "heavy_octorotor", "iris", "racer")
+    times, positions, _ = response([(AT, AXES, 0.0)], end=AT + 6.0, names=names, world=world)
+    last, overshoot = settling(times - AT, moved(positions, AXES))
     assert overshoot.max() < 0.08, overshoot
     assert last.max() < 2.5, last
 

@@ -1,4 +1,4 @@
-"""Print digests of a flight of several models as JSON, for `test_flight_processors`."""
+"""Digests of a flight of several models, printed as JSON, for `test_flight_processors`."""
 
 import hashlib
 import json
@@ -32,12 +32,12 @@ ELECTRIC = {
 }
 
 
-def main() -> None:
-    """Fly, and print the digests of states and readings."""
+def found() -> dict[str, str]:
+    """Fly, and return the digests of states and readings."""
     wind = [{"model": "log", "mean_velocity": [5.0, 0.0, 0.0]}, {"model": "dryden"}]
     world = WorldSpec(**load_world("flat")[0].model_dump() | {"wind": wind})
     iris = load_vehicle("iris")[0].model_dump()
-    found = {}
+    made = {}
     with Simulation(world, engine="mujoco", seed=1) as simulation:
         pilots = [
             GeometricController(trajectories.hold(height=5.0)),
@@ -54,12 +54,12 @@ def main() -> None:
         simulation.run(6.0)
         for k, vehicle in enumerate(vehicles):
             for name in ("position", "orientation", "velocity", "angular_velocity"):
-                found[f"{name} {k}"] = hashlib.sha256(getattr(vehicle.state, name).tobytes()).hexdigest()
+                made[f"{name} {k}"] = hashlib.sha256(getattr(vehicle.state, name).tobytes()).hexdigest()
             for name, reading in vehicle.readings.items():
                 values = b"".join(np.asarray(value).tobytes() for value in vars(reading).values())
-                found[f"{name} {k}"] = hashlib.sha256(values).hexdigest()
-    print(json.dumps(found))
+                made[f"{name} {k}"] = hashlib.sha256(values).hexdigest()
+    return made
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(found()))

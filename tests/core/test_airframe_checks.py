@@ -8,10 +8,10 @@ import pytest
 from pegasus import ConfigError, Environment, Multirotor, Simulation
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.config.settings import names
-from pegasus.core.rotors import RotorLayout, largest_lift, require_rotors_apart
 from pegasus.dynamics import FirstOrderMotor, PropellerThrust, QuadraticThrust
 from pegasus.environment import UniformGravity
 from pegasus.environment.geodesy import Geodetic
+from pegasus.model.rotors import RotorLayout, largest_lift, require_rotors_apart
 
 QUAD = {
     "name": "quad",

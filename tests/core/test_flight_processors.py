@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.processors import digests, oldest
-
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
+
+from tests.core import processor_flight
+from tests.processors import digests, oldest
 
 
 def test_flights_have_the_same_bits_on_every_processor() -> None:
     """A seed would fly another path on another processor."""
-    script = Path(__file__).with_name("processor_flight.py")
-    here = digests(script)
+    here = processor_flight.found()
     assert len(here) >= 32
-    assert digests(script, **oldest()) == here
+    assert digests(Path(processor_flight.__file__), **oldest()) == here

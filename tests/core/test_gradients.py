@@ -10,7 +10,7 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 from pegasus import Multirotor
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.gradients import Gradients
-from pegasus.core.plant import own_columns
+from pegasus.core.columns import own_columns
 from pegasus.core.plant_models import parameters_of, plant_kernel, plant_rows_of
 from pegasus.dynamics import GroundEffect, LinearDrag, QuadraticThrust, plant
 from pegasus.dynamics.plant_rows import PlantRows

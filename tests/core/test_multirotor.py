@@ -1,12 +1,14 @@
 """Multirotors in a simulation: accelerations, layout, errors, random streams and readings."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.base.streams import stream
+from pegasus.core.multirotor import as_multirotor
 from pegasus.environment.wind import ConstantWind
 from pegasus.sensors import GPS, IMU, GpsReading, ImuReading
 from tests.core.test_free_flight import COM, CURVE, LINEAR, MOTOR, SPEC, WIND
@@ -96,3 +98,12 @@ def test_reading_by_its_class():
             ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are imu, a, b, battery$"
         ):
             vehicle.reading(GpsReading, "c")
+
+
+def test_a_part_for_multirotors_refuses_other_vehicles():
+    """A part would fail somewhere within, on a vehicle of another kind, and nobody be told why."""
+    glider = SimpleNamespace(name="glider")
+    with pytest.raises(ConfigError, match="vehicle = 'glider': must be a Multirotor"):
+        as_multirotor(glider)
+    iris = Multirotor("iris")
+    assert as_multirotor(iris) is iris

@@ -7,8 +7,8 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
+from pegasus.contracts.backend import Backend
 from pegasus.control import GeometricController, GuidedController, trajectories
-from pegasus.core.backend import Backend
 from pegasus.dynamics import Battery
 from pegasus.recording import Observer
 from pegasus.sensors import (
@@ -62,20 +62,22 @@ class Hover(Backend):
         self.renewed.append(rows.tolist())
 
 
-def flown(resets, *, backend=None, duration=6.0, **vehicle):
+def flown(resets, *, backend=None, duration=6.0, carried=None, **vehicle):
     """Return the vehicle after a flight, and all positions and readings of each step.
 
     Args:
         resets: Functions of the vehicle by step.
         backend: Driving backend; a geometric controller when None.
         duration: Length of the flight [s].
+        carried: Sensors; those of all kinds when None.
         vehicle: Further arguments of the vehicle.
     """
     path, readings = [], []
     driver = GeometricController(PATH) if backend is None else backend
     with Simulation("flat", seed=3) as sim:
+        carried = sensors() if carried is None else carried
         flying = sim.add(
-            Multirotor(PLAIN_IRIS, count=3, position=PLACES, sensors=sensors(), backends=[driver], **vehicle)
+            Multirotor(PLAIN_IRIS, count=3, position=PLACES, sensors=carried, backends=[driver], **vehicle)
         )
         for k in range(round(duration * 250)):
             if k in resets:
@@ -189,7 +191,7 @@ def test_vibrations_do_not_depend_on_resets_of_others():
 def test_a_copy_begins_as_in_the_first_run():
     """Its rotors would turn, its battery be worn, or its controller remember the last episode."""
     resets = {700: lambda v: v.reset(1)}
-    vehicle, path, _ = flown(resets, duration=5.6)
+    vehicle, path, _ = flown(resets, duration=5.6, carried={})
     np.testing.assert_allclose(path[700:1400, 1], path[:700, 1], atol=1e-9)
     assert path[699, 1, 2] > 0.8
     assert not np.allclose(path[1399, 0], path[1399, 1], atol=0.1)
@@ -218,6 +220,7 @@ def test_what_a_reset_copy_has_at_once():
         backend=Hover(),
         battery=Battery(cell_count=4, capacity=3.0, resistance=0.01),
         duration=1.6,
+        carried={},
     )
     assert kept["done"] == [[1]]
 
@@ -231,8 +234,11 @@ def test_noise_is_other_in_each_episode_and_the_same_in_each_run():
     def reset(vehicle):
         vehicle.reset(1)
 
+    def seen(resets):
+        return flown(resets, backend=Hover(), duration=3.0, carried={"imu": IMU()})[2]
+
     resets = {250: reset, 500: reset}
-    first, again = (flown(resets, backend=Hover(), duration=3.0)[2] for _ in range(2))
+    first, again = (seen(resets) for _ in range(2))
     a, b, c = rates(first)[:250], rates(first)[250:500], rates(first)[500:]
     np.testing.assert_array_equal(rates(first), rates(again))
     for one, other in ((a, b), (b, c), (a, c)):
@@ -241,7 +247,7 @@ def test_noise_is_other_in_each_episode_and_the_same_in_each_run():
         sigma = math.sqrt(2.0 * 250.0) * Gyroscope().noise_density
         np.testing.assert_allclose(difference.std(axis=0), sigma, rtol=0.25)
         assert np.abs(difference.mean(axis=0)).max() > 2e-3, "turn-on biases"
-    only = flown({500: reset}, backend=Hover(), duration=3.0)[2]
+    only = seen({500: reset})
     # The second episode of a copy is the same, whenever it begins.
     np.testing.assert_allclose(rates(only)[500:740], b[:240], atol=1e-6)
 
@@ -264,7 +270,7 @@ def test_a_delayed_sensor_forgets_the_last_episode():
     def reset(vehicle):
         vehicle.reset(1, position=(10.0, 500.0, 100.0), orientation=(0, 0, 0, 1))
 
-    _, _, seen = flown({500: reset}, backend=Hover(), duration=2.4)
+    _, _, seen = flown({500: reset}, backend=Hover(), duration=2.4, carried={"gps": GPS(latency=0.2)})
     north = np.array([r["gps"]["latitude"][1] for r in seen])
     assert np.ptp(north[:499]) < 1e-4
     assert (north[502:] - north[0]).min() > 0.004
@@ -288,7 +294,7 @@ def test_wrong_resets(copies, changes, message):
             vehicle.reset(copies, **changes)
         np.testing.assert_array_equal(vehicle.state.position, before)
 
-    flown({20: reset}, backend=Hover(), duration=0.1)
+    flown({20: reset}, backend=Hover(), duration=0.1, carried={})
 
 
 def test_an_autopilot_is_not_reset():

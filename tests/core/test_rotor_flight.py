@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 from pegasus import Multirotor, Simulation
 from pegasus.base.step_math import Vec3
 from pegasus.config.scenario import WorldSpec
+from pegasus.contracts.backend import Backend
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.backend import Backend
 from pegasus.dynamics import LinearDrag, RotorThrust
 
 ROTOR = {

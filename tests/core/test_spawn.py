@@ -12,9 +12,10 @@ from pegasus.core.assembly import world_of
 
 def test_a_position_is_exact():
     """A position or heading that was given would be moved to a spawn point."""
-    with Simulation("forest") as simulation:
-        placed = simulation.add(Multirotor("iris", position=(-0.3, 36.0, 1.2)))
-        assert placed.state.position.tolist() == [[-0.3, 36.0, 1.2]]
+    with Simulation("box_room") as simulation:
+        x, y, _ = simulation.world.spawn_points[0].position
+        placed = simulation.add(Multirotor("iris", position=(x, y, 1.2)))
+        assert placed.state.position.tolist() == [[x, y, 1.2]]
         # It hovers over the first spawn point, which is taken by it.
         second = simulation.add(Multirotor("iris", heading=0.5))
         assert math.dist(second.state.position[0], simulation.world.spawn_points[0].position) > 1.0

@@ -11,8 +11,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.cameras import Imaging, KannalaBrandt, Pinhole
 from pegasus.cameras.capture import Optics
 from pegasus.config.scenario import ScenarioSpec, WorldSpec, parse
+from pegasus.contracts.renderer import View
 from pegasus.control.trajectories import minimum_snap
-from pegasus.core.renderer import View
 from pegasus.dataset.randomizers import (
     RANDOMIZERS,
     CameraJitter,

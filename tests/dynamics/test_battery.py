@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp, trapezoid
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
-from pegasus.core.plant import own_columns
+from pegasus.core.columns import own_columns
 from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
 from pegasus.dynamics.battery_state import cells_of
 from pegasus.dynamics.battery_step import BatteryRows, cell_voltage, draw, load_current, supply

@@ -9,10 +9,10 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.components import build
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.rotors import RotorLayout
 from pegasus.dynamics import GroundEffect
 from pegasus.dynamics.ground_effect import image_upwash
 from pegasus.dynamics.surfaces import find_heights, ground_ratio
+from pegasus.model.rotors import RotorLayout
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
 

@@ -1,5 +1,6 @@
 """Rigid contacts of the MuJoCo engine: sliding, impacts, energy, momentum, walls that fast bodies meet."""
 
+import functools
 import itertools
 import math
 from dataclasses import replace
@@ -52,6 +53,7 @@ class Kind:
         return 0.5 * self.mass * (velocity**2).sum(axis=1) + 0.5 * turning + self.mass * G * height
 
 
+@functools.cache
 def vehicle(name):
     model = Multirotor(name)
     colliders = vehicle_scene(*load_vehicle(name)).colliders
@@ -166,9 +168,14 @@ def test_a_body_on_a_slope_does_not_creep(name):
     assert np.linalg.norm(state_of(engine).position - before) < 2 * 1e-6
 
 
-@pytest.mark.parametrize("name", ["box", "iris", "typhoon_h"])
-@pytest.mark.parametrize("restitution", [0.0, 0.5, 0.8, 1.0])
-@pytest.mark.parametrize("friction", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize(
+    ("name", "friction", "restitution"),
+    [
+        *itertools.product(["box"], [0.0, 0.5, 2.0], [0.0, 0.5, 0.8, 1.0]),
+        *itertools.product(["iris", "typhoon_h"], [0.0, 2.0], [0.0, 1.0]),
+        *itertools.product(["iris", "typhoon_h"], [0.5], [0.8]),
+    ],
+)
 def test_no_impact_gains_energy(name, restitution, friction):
     """Friction with a restitution above 0.5 would make energy in each impact: 19 % to 130 % at 0.8."""
     kind = kind_named(name)
@@ -278,15 +285,18 @@ def flying_together(sides, *, speed, spin, seed):
     return state
 
 
-@pytest.mark.parametrize("name", ["box", "iris", "typhoon_h"])
 @pytest.mark.parametrize(
-    ("friction", "restitution", "offset"),
+    ("name", "friction", "restitution", "offset"),
     [
-        (0.0, 1.0, (0, 0, 0)),
-        (0.5, 0.0, (0, 0, 0)),
-        (0.5, 0.5, (0.02, -0.03, 0.01)),
-        (2.0, 0.0, (0.02, -0.03, 0.01)),
-        (2.0, 1.0, (0, 0, 0)),
+        ("box", 0.0, 1.0, (0, 0, 0)),
+        ("box", 0.5, 0.0, (0, 0, 0)),
+        ("box", 0.5, 0.5, (0.02, -0.03, 0.01)),
+        ("box", 2.0, 0.0, (0.02, -0.03, 0.01)),
+        ("box", 2.0, 1.0, (0, 0, 0)),
+        ("iris", 0.5, 0.5, (0.02, -0.03, 0.01)),
+        ("iris", 2.0, 1.0, (0, 0, 0)),
+        ("typhoon_h", 0.0, 1.0, (0, 0, 0)),
+        ("typhoon_h", 2.0, 0.0, (0.02, -0.03, 0.01)),
     ],
 )
 def test_colliding_bodies_keep_their_angular_momentum(name, friction, restitution, offset):
@@ -344,7 +354,7 @@ def test_fast_bodies_that_meet_head_on_do_not_pass_through_each_other(name, phas
 
 
 @pytest.mark.parametrize("name", ["ball", "box", "iris", "crazyflie"])
-@pytest.mark.parametrize("thickness", [0.02, 0.05, 0.2])
+@pytest.mark.parametrize("thickness", [0.02, 0.2])
 def test_nothing_passes_a_wall(name, thickness):
     """Above 20 m/s at 250 Hz a vehicle would be through a wall of 20 cm before a contact is found."""
     kind = kind_named(name)
@@ -390,7 +400,8 @@ def test_the_number_of_bodies_changes_no_bit_of_an_impact():
         return np.array(found)
 
     together = fly(np.arange(9))
-    for row in range(9):
+    # One that does not turn, one that turns and one that turns fast.
+    for row in (0, 4, 8):
         np.testing.assert_array_equal(fly(np.array([row]))[:, 0], together[:, row])
 
 

@@ -109,8 +109,7 @@ def check_fall(kind, size, count, *, seed=0, seconds=0.8):
     return int(flight[-1][1].reshape(-1, size).any(axis=1).sum())
 
 
-@pytest.mark.parametrize("name", ["iris", "x500"])
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(("name", "size"), [("iris", 3), ("x500", 2)])
 def test_bodies_that_tangle_fall_freely(name, size):
     """Bodies that overlap were stopped as if by the ground: an X500 fell 5 of 19.6 m in 2 s."""
     assert check_fall(vehicle(name), size, 20) >= 12
@@ -136,13 +135,12 @@ def test_bodies_that_tangle_take_the_whole_force(size):
     assert flight[-1][1].reshape(-1, size).any(axis=1).sum() >= 12
 
 
-@pytest.mark.parametrize("name", ["iris", "x500"])
-def test_bodies_that_tangle_land_on_the_ground(name):
+def test_bodies_that_tangle_land_on_the_ground():
     """Bodies fell through thin ground, and jammed ones gained a sixth of their energy in a step.
 
     Contacts of jammed bodies reported greater impulses than all their energy could give.
     """
-    kind, start = vehicle(name), tangles(2, 20, 0)
+    kind, start = vehicle("x500"), tangles(2, 20, 0)
     start.position[:, 2] += 1.0
     start.velocity[:, 2] -= 8.0
     ground = solid(ColliderShape.BOX, (2000.0, 2000.0, 0.01), (0.0, 0.0, -0.01))
@@ -163,7 +161,7 @@ def test_bodies_that_tangle_land_on_the_ground(name):
 
 def test_other_tangles_change_no_bit_of_a_tangle():
     """Jammed bodies took impulses of rounds that only others needed, or were pushed apart only in company."""
-    kind, size, start = vehicle("iris"), 3, tangles(3, 8, 0)
+    kind, size, start = vehicle("iris"), 3, tangles(3, 4, 0)
     start.position[:, 2] += 1.0
     start.velocity[:, 2] -= 4.0
 

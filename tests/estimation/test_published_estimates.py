@@ -75,8 +75,17 @@ def test_published_bits_are_those_of_plain_python(flight):
         np.testing.assert_array_equal(given.columns[name], getattr(published, name))
 
 
-@pytest.mark.parametrize("controller", [GeometricController, CascadedPIDController])
-@pytest.mark.parametrize("name", ["crazyflie", "typhoon_h", "coaxial_x8", "pegasus"])
+@pytest.mark.parametrize(
+    ("name", "controller"),
+    [
+        ("crazyflie", GeometricController),
+        ("typhoon_h", GeometricController),
+        ("coaxial_x8", GeometricController),
+        ("pegasus", GeometricController),
+        ("crazyflie", CascadedPIDController),
+        ("typhoon_h", CascadedPIDController),
+    ],
+)
 def test_shipped_vehicles_fly_on_estimates_in_gusts(flight, name, controller):
     """A controller would not bear the noise of estimates, or a heavy vehicle their delay."""
     wind = {"model": "gusts", "mean_velocity": [4.0, 2.0, 0.0], "intensity": 1.0}

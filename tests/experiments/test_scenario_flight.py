@@ -9,7 +9,7 @@ import yaml
 from pegasus import Backend, ConfigError, Playback, read_log
 from pegasus.backends import BACKENDS
 from pegasus.base.system import resource
-from pegasus.core.backend import BackendGroup
+from pegasus.core.backend_group import BackendGroup
 from pegasus.experiments import Flight, plot_run
 from pegasus.worlds import GENERATORS, make_world
 

@@ -6,11 +6,18 @@ contract.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from tests.isaac.contract import Contract
 from tests.isaac.values import Fault, Module, Value
 from tests.isaac.walk import Walk
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    """Parse a file once for all versions and mutations; the tree must not be changed."""
+    return ast.parse(text)
 
 
 class Checker:
@@ -40,8 +47,7 @@ class Checker:
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
             name = ".".join((package, *(p for p in parts if p != "__init__")))
-            tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-            self._modules[name] = Module(name, str(path), tree)
+            self._modules[name] = Module(name, str(path), _parsed(path.read_text(encoding="utf-8")))
 
     def faults(self, *, passes: int = 8) -> list[Fault]:
         """Return the faults in order of file and line.

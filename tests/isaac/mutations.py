@@ -7,7 +7,7 @@ from tests.isaac import trials, window_trials
 from tests.isaac.contract import NEWEST
 
 STEPS = """            _manager().register_callback(
-                lambda _dt, _context: before(), SimulationEvent.PHYSICS_PRE_STEP, order=0
+                lambda dt, _context: before(dt), SimulationEvent.PHYSICS_PRE_STEP, order=0
             ),
 """
 
@@ -72,7 +72,7 @@ MUTATIONS = [
         "callbacks of the other version",
         "compat",
         STEPS,
-        STEPS.replace("lambda _dt, _context", "lambda _dt"),
+        STEPS.replace("lambda dt, _context", "lambda dt"),
         trials.flies_by_the_window,
     ),
     Mutation(
@@ -182,7 +182,7 @@ MUTATIONS = [
         None,
     ),
     Mutation("wrong keyword of a lidar", "rtx_lidar", "aux_output_level=", "auxiliary_level=", None),
-    Mutation("unknown call of a writer", "replicator", "_writer.detach()", "_writer.release()", None),
+    Mutation("unknown call of a writer", "replicator", "writer.initialize(", "writer.begin(", None),
     Mutation("unknown key of a graph", "camera_graph", "keys.SET_VALUES", "keys.SET_VALUE", None),
     Mutation(
         "wrong keyword of the viewport in the other version",

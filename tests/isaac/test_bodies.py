@@ -5,7 +5,7 @@ import pytest
 from pxr import Usd, UsdGeom, UsdPhysics
 
 from pegasus import ConfigError, Multirotor
-from pegasus.core.engine import RigidBody
+from pegasus.contracts.engine import RigidBody
 from pegasus.isaac.bodies import add_bodies, body_path, principal_axes, remove_bodies, show
 from pegasus.scene.scene import Collider, ColliderShape
 

@@ -202,20 +202,36 @@ def test_numbers_of_callbacks_begin_anew_with_a_stage(isaac):
     assert register(late) == first
 
 
-def test_methods_are_held_weakly(isaac):
-    """The fakes would keep a method's object alive, unlike Isaac Sim."""
-    kit = isaac()
-    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+def test_methods_are_held_weakly_by_5_1_only(isaac):
+    """The fakes would keep a method's object alive, unlike Isaac Sim 5.1."""
+    kit = isaac("5.1.0")
+    from isaacsim.core.simulation_manager import IsaacEvents, SimulationManager
 
     class Listener:
         def start(self, event):
             raise AssertionError("is gone")
 
-    SimulationManager.register_callback(Listener().start, SimulationEvent.SIMULATION_STARTED)
+    SimulationManager.register_callback(Listener().start, IsaacEvents.PHYSICS_READY)
     gc.collect()
     playing(kit, add_body(kit.context.get_stage()))
     assert kit.errors() == ["ReferenceError: weakly-referenced object no longer exists"]
     kit.log.clear()
+
+
+def test_methods_are_kept_alive_from_6_0(isaac):
+    """The fakes would let go a method's object, unlike Isaac Sim 6, whose callback refers to the method."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    class Listener:
+        def start(self, event):
+            calls.append(event)
+
+    calls = []
+    SimulationManager.register_callback(Listener().start, SimulationEvent.SIMULATION_STARTED)
+    gc.collect()
+    playing(kit, add_body(kit.context.get_stage()))
+    assert len(calls) == 1
 
 
 def test_a_subscription_ends_with_what_stands_for_it(isaac):

@@ -41,11 +41,13 @@ def managed(hover):  # noqa: F811
     policy = ObservationGroupCfg()
     policy.position = ObservationTermCfg(func=lab_terms.state, params={"field": "position"})
     policy.velocity = ObservationTermCfg(func=lab_terms.state)
-    policy.rates = ObservationTermCfg(func=lab_terms.reading)
     away = TerminationTermCfg(func=lambda env: height(env) > 3.0)
     made = []
 
     def make_managed(count=2, decimation=1, **options):
+        policy.rates = ObservationTermCfg(func=lab_terms.reading)
+        if options.get("sensors") == {}:
+            policy.rates = ObservationTermCfg(func=lab_terms.state, params={"field": "angular_velocity"})
         action = lab_terms.RotorSpeedActionCfg(asset_name="drone", model=hover.MODEL, options=options)
         cfg = ManagerBasedRLEnvCfg(
             sim=SimulationCfg(dt=1 / 250),

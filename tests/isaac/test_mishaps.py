@@ -144,7 +144,8 @@ def test_a_stage_with_two_physics_scenes(isaac, caplog):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_vehicle_prim_that_is_deleted_by_hand(window, version):
+@pytest.mark.parametrize("deactivated", [False, True])
+def test_a_vehicle_prim_that_is_deleted_or_deactivated_by_hand(window, version, deactivated):
     """The other vehicles would stop, or the panel still show the deleted one."""
     user = window(version)
     user.fly_square()
@@ -154,13 +155,36 @@ def test_a_vehicle_prim_that_is_deleted_by_hand(window, version):
     user.update(30)
     first, second = list(user.simulation.vehicles)
     before = second.state.position[0].copy()
-    user.kit.context.get_stage().RemovePrim(f"/World/{first.name}")
+    stage = user.kit.context.get_stage()
+    if deactivated:
+        stage.GetPrimAtPath(f"/World/{first.name}").SetActive(False)
+    else:
+        stage.RemovePrim(f"/World/{first.name}")
     user.update(60)
     assert [vehicle.name for vehicle in user.simulation.vehicles] == [second.name]
     assert np.abs(second.state.position[0] - before).max() > 0.02
     assert f"{first.name}" in user.messages
     assert "deleted" in user.messages
     assert user.simulation.playback is Playback.PLAYING
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_physics_scene_that_the_user_changes_or_deletes(window, version, deleted):
+    """Physics would take steps of 1/60 s under a controller of 1/250 s, and nobody would be told."""
+    user = window(version)
+    user.fly_square()
+    stage = user.kit.context.get_stage()
+    (path,) = user.kit.physics.scene_paths()
+    if deleted:
+        stage.RemovePrim(path)
+    else:
+        stage.GetPrimAtPath(path).GetAttribute("physxScene:timeStepsPerSecond").Set(60)
+    user.kit.timeline.play()
+    user.update(3)
+    assert "physics rate = '60 Hz': must be the simulation's rate, 250 Hz" in user.messages
+    assert user.kit.timeline.is_stopped()
+    assert user.simulation.step_count == 0
 
 
 def test_the_panel_says_that_there_is_no_asset_server(window):

@@ -5,8 +5,8 @@ import pytest
 
 from pegasus import Multirotor
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.backend import Backend
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.backend import Backend
 from tests.flyers import PLAIN_IRIS
 from tests.isaac.contract import VERSIONS
 

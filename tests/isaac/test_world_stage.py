@@ -9,6 +9,7 @@ from pxr import Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.cameras import Camera, Lidar
+from pegasus.cameras.scan_patterns import Spinning
 from pegasus.scene import deferred
 from pegasus.scene.lights import light
 from pegasus.scene.stage import Notices, stage_frame
@@ -54,7 +55,9 @@ def test_labels_are_read_without_geometry(isaac, reads):
     isaac()
     with Simulation("box_room", engine="isaac", rate=250) as simulation:
         camera = Camera(rate_hz=25.0, resolution=(16, 12), outputs=("semantic_segmentation",))
-        iris = fleet(simulation, front=camera, top=Lidar(rate_hz=10.0))
+        # The fakes cast each ray by itself.
+        few_rays = Spinning(tuple(np.radians([-30.0, 0.0])), column_count=90)
+        iris = fleet(simulation, front=camera, top=Lidar(pattern=few_rays, rate_hz=10.0))
         assert len(np.unique(iris.readings["front"].image("semantic_segmentation", 0))) >= 2
         assert np.isfinite(iris.readings["top"].scan(0).range).any()
     assert reads == [(False, True)]

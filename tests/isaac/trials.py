@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from pegasus import Multirotor, Simulation
+from pegasus.contracts.engine import BodyState, RigidBody
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.engine import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene.scene import Collider, ColliderShape
 from tests.isaac.user import User

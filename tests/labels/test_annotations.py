@@ -15,7 +15,7 @@ from analytic_scenes import (
     turn,
 )
 
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.dataset import (
     camera_parameters,
     distance_to_image_plane,

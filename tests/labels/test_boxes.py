@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from analytic_scenes import AnalyticRenderer, Solid, box_corners, looking, pose, seen_at, turn
 
-from pegasus.core.renderer import RenderObject
+from pegasus.contracts.renderer import RenderObject
 from pegasus.dataset import EntityTable, loose_boxes, tight_boxes
 from pegasus.labels.boxes import rectilinear
 from pegasus.labels.entities import entity_shapes, hull_candidates

@@ -55,6 +55,9 @@ _FLAGS = (
     "--no-sandbox",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    # Only the 3D view is drawn by shaders, whose compilation in software takes seconds.
+    "--disable-gpu-rasterization",
+    "--disable-gpu-compositing",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -102,7 +105,7 @@ class Page:
             )
             self.ask("Page.enable")
             self.ask("Page.addScriptToEvaluateOnNewDocument", source=_SLOW_FRAMES)
-            self.ask("Page.navigate", url=address)
+            self.open(address)
         except BaseException:
             self.close()
             raise
@@ -206,6 +209,11 @@ class Page:
             return all.length;
         })()"""
         wait_for(lambda: not self.evaluate(script), what="a page without notices")
+
+    def open(self, address: str) -> None:
+        """Open another address, and wait until the page is exchanged."""
+        self.ask("Page.navigate", url=address)
+        wait_for(lambda: str(self.evaluate("location.href")).startswith(address), what=address)
 
     def reload(self) -> None:
         """Reload the page."""

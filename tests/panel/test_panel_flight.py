@@ -8,8 +8,8 @@ from panel_rig import last_error
 
 from pegasus import Multirotor
 from pegasus.base.frames import quaternion_from_euler
+from pegasus.contracts.state import Estimate
 from pegasus.control import GeometricController
-from pegasus.core.state import Estimate
 from pegasus.dynamics.battery import Battery
 from pegasus.panel import CameraMode, Viewpoint
 from pegasus.panel.pilot_part import PilotInput, gamepad_positions, stick_positions, stick_response

@@ -9,8 +9,8 @@ from pegasus.base.components import build, describe
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Imaging
 from pegasus.config.files import load_scenario
+from pegasus.contracts.backend import BACKENDS, Backend
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.backend import BACKENDS, Backend
 from pegasus.environment import Environment
 from pegasus.experiments import Flight
 from pegasus.panel.scenario_writer import save_scenario

@@ -7,7 +7,7 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.panel.steering import STEERED, Steering
 
 UP = np.array([0.0, 0.0, 2.0])

@@ -8,11 +8,11 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
-from pegasus.core.backend import Failure
+from pegasus.contracts.backend import Failure
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Reference, VehicleState
 from pegasus.core.contact import Contact
 from pegasus.core.schedule import Schedule
-from pegasus.core.sensor import Reading
-from pegasus.core.state import Reference, VehicleState
 from pegasus.scene.scene import Scene
 
 

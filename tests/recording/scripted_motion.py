@@ -7,7 +7,7 @@ from recording_stand_ins import Vehicle
 
 from pegasus import Multirotor, Simulation
 from pegasus.config.files import load_world
-from pegasus.core.engine import BodyState, Contacts
+from pegasus.contracts.engine import BodyState, Contacts
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.recording import EnergyAudit, EnergyBalance
 from tests.flyers import PLAIN_IRIS

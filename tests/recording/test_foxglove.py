@@ -13,7 +13,7 @@ from recording_stand_ins import Simulation, Vehicle, fly
 
 from pegasus import Multirotor
 from pegasus import Simulation as RealSimulation
-from pegasus.core.state import Reference
+from pegasus.contracts.state import Reference
 from pegasus.recording import McapRecorder, read_log
 from pegasus.recording.foxglove import _FACE_LIMIT, _merged
 from pegasus.scene.scene import Collider, ColliderShape

@@ -13,7 +13,7 @@ from recording_stand_ins import Vehicle, fly
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
-from pegasus.core.state import Reference
+from pegasus.contracts.state import Reference
 from pegasus.recording import McapRecorder, plot_flight, read_log
 from pegasus.recording.reader import Log
 from tests.waits import LIMIT

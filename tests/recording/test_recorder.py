@@ -27,7 +27,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from pegasus.base.errors import ConfigError
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
 from pegasus.recording import McapRecorder, read_log
 from pegasus.recording.mcap_file import McapFile
 from tests.waits import LIMIT

@@ -8,8 +8,8 @@ from mcap_ros2._dynamic import generate_dynamic
 from recording_stand_ins import FixReading
 
 from pegasus.base.field_docs import field_docs
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.recording.schemas import (
     CAMERA_CALIBRATION,
     COMPRESSED_IMAGE,

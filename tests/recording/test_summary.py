@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pegasus import Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import Failure
+from pegasus.contracts.backend import Failure
 from pegasus.recording import (
     EnergyAudit,
     EnergyBalance,

@@ -5,7 +5,7 @@ import pytest
 from recording_stand_ins import Simulation, Vehicle, fly
 from scipy.spatial.transform import Rotation
 
-from pegasus.core.state import Reference
+from pegasus.contracts.state import Reference
 from pegasus.recording import TrackingAudit, TrackingError
 
 

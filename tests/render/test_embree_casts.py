@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from embree_scenes import at, ball, scene
 
-from pegasus.core.renderer import RenderObject
+from pegasus.contracts.renderer import RenderObject
 from pegasus.render.embree.renderer import EmbreeRenderer, packet_width
 from pegasus.scene.scene import Entity
 

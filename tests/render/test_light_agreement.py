@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from pegasus.core.renderer import Renderer
+from pegasus.contracts.renderer import Renderer
 from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.render.photo.renderer import MitsubaRenderer
 

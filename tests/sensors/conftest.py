@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.state import VehicleState
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.core.sensor_suite import SensorSuite
-from pegasus.core.state import VehicleState
 from pegasus.environment import Geodetic
 from pegasus.sensors import Reading, Sensor
 

@@ -13,8 +13,8 @@ from pegasus.base.frames import (
     quaternion_from_rotation_vector,
     rotate,
 )
-from pegasus.core.engine import RayHits
-from pegasus.core.state import VehicleState
+from pegasus.contracts.engine import RayHits
+from pegasus.contracts.state import VehicleState
 from pegasus.sensors import Sensor
 
 

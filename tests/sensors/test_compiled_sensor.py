@@ -10,8 +10,8 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import quaternion_from_rotation_vector
+from pegasus.contracts.state import VehicleState
 from pegasus.core.sensor_bank import SensorTable, _Clock
-from pegasus.core.state import VehicleState
 from pegasus.environment import Environment, Gusts
 from pegasus.sensors import (
     GPS,

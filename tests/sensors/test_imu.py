@@ -22,7 +22,7 @@ from pegasus.base.frames import (
     rotate_inverse,
     rotation_vector_from_quaternion,
 )
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.environment import Environment
 from pegasus.sensors import IMU, SENSORS, Accelerometer, Gyroscope, ImuReading, Sensor, Vibration
 

@@ -21,7 +21,7 @@ from pegasus.base.frames import (
     rotate_inverse,
     rotation_vector_from_quaternion,
 )
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.recording.schemas import item_fields
 from pegasus.sensors import SENSORS, Odometry, OdometryReading, Sensor
 

@@ -10,8 +10,8 @@ import pytest
 from flat_ground import OverGround
 
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.state import VehicleState
 from pegasus.core.schedule import Schedule
-from pegasus.core.state import VehicleState
 from pegasus.environment import Environment
 from pegasus.sensors import (
     GPS,

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from pegasus.base.arrays import Array
 from pegasus.base.components import build
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.core.engine import RayHits
-from pegasus.core.state import VehicleState
+from pegasus.contracts.engine import RayHits
+from pegasus.contracts.state import VehicleState
 from pegasus.sensors import SENSORS, Rangefinder, RangeReading, Sensor, Sonar
 from pegasus.sensors.rangefinder import cone_directions
 

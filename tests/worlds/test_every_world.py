@@ -12,7 +12,6 @@ from pxr import Usd, UsdPhysics
 from scipy.spatial import cKDTree
 
 from pegasus import Multirotor, Simulation
-from pegasus.base.frames import rotate_inverse
 from pegasus.base.system import resource
 from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
@@ -134,11 +133,11 @@ def test_impacts_stop_a_vehicle_without_adding_energy(simulation: Simulation) ->
     hits = simulation.engine.raycast(np.tile(start, (200, 1)), direction, 40.0, skip=np.full(200, -1))
     aimed = np.flatnonzero(hits.hit & (hits.distance > 3.0))[:THROWS]
     assert len(aimed) == THROWS
-    iris = simulation.add(Multirotor("iris", position=start, sensors={}, drag=None))
+    places = start + direction[aimed] * (hits.distance[aimed] - 2.0)[:, None]
+    thrown = simulation.add(Multirotor("iris", count=THROWS, sensors={}, drag=None))
     simulation.play()
-    for k in aimed:
-        throw(simulation, iris, start + direction[k] * (hits.distance[k] - 2.0), IMPACT_SPEED * direction[k])
-    simulation.remove(iris)
+    throw(simulation, thrown, places, IMPACT_SPEED * direction[aimed])
+    simulation.remove(thrown)
 
 
 def test_vehicles_without_a_position_start_free_and_on_the_ground(simulation: Simulation) -> None:
@@ -167,33 +166,34 @@ def test_vehicles_without_a_position_start_free_and_on_the_ground(simulation: Si
     assert moved[:, 2].min() > -0.5
 
 
-def throw(simulation: Simulation, iris: Multirotor, place: np.ndarray, velocity: np.ndarray) -> None:
-    """Throw an unpowered Iris, and simulate it until well after the impact."""
-    iris.place(place, velocity=velocity)
+def throw(simulation: Simulation, thrown: Multirotor, places: np.ndarray, velocities: np.ndarray) -> None:
+    """Throw unpowered vehicles, one from each place, and simulate them until well after their impacts."""
+    thrown.place(places, velocity=velocities)
     simulation.step()
-    gravity = -simulation.environment.gravity_vector(place[None, :])[0, 2]
-    state, touched = iris.state, False
-    most = energy(iris, gravity)
+    gravity = -simulation.environment.gravity_vector(places[:1])[0, 2]
+    state, touched = thrown.state, np.zeros(len(places), bool)
+    most = energy(thrown, gravity)
     before, last = state.position.copy(), state.velocity.copy()
     for _ in range(100):
         simulation.step()
         way = state.position - before
-        length = float(np.linalg.norm(way))
-        if length > 1e-6:
-            back = iris.raycast(rotate_inverse(state.rotation, -way), length)
-            assert not back.hit[0], f"went through a surface at {before[0]}"
+        length = np.linalg.norm(way, axis=1)
+        moved = np.flatnonzero(length > 1e-6)
+        back = -way[moved] / length[moved, None]
+        hits = simulation.vehicles.cast(thrown, state.position[moved], back, 1.0, rows=moved)
+        passed = moved[hits.hit & (hits.distance <= length[moved])]
+        assert not len(passed), f"went through a surface at {before[passed]}"
         before = state.position.copy()
         # An impact within one step leaves no contact at its end, but changes the velocity.
-        touched = touched or float(np.linalg.norm(state.velocity - last)) > 1.0
+        touched |= np.linalg.norm(state.velocity - last, axis=1) > 1.0
         last = state.velocity.copy()
-        assert energy(iris, gravity) < most * 1.001
-    assert touched
+        assert (energy(thrown, gravity) < most * 1.001).all()
+    assert touched.all()
 
 
-def energy(iris: Multirotor, gravity: float) -> float:
-    """Return the kinetic and potential energy of an Iris [J]."""
-    state = iris.state
-    kinetic = (
-        iris.mass * (state.velocity**2).sum() + (np.diag(iris.inertia) * state.angular_velocity[0] ** 2).sum()
-    )
-    return float(kinetic / 2 + iris.mass * gravity * state.position[0, 2])
+def energy(vehicle: Multirotor, gravity: float) -> np.ndarray:
+    """Return the kinetic and potential energy of each copy of a vehicle [J]."""
+    state = vehicle.state
+    turning = (np.diag(vehicle.inertia) * state.angular_velocity**2).sum(axis=1)
+    kinetic = (vehicle.mass * (state.velocity**2).sum(axis=1) + turning) / 2
+    return np.asarray(kinetic + vehicle.mass * gravity * state.position[:, 2])

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from signal import SIGINT
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -44,16 +44,15 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion, matrix_from_quaternion, normalize
 from pegasus.config.settings import user_settings
+from pegasus.contracts.backend import Backend, Failure, note_failure
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Plan, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.core.backend import Backend, Failure, note_failure
 from pegasus.core.link_state import FaultyLine
-from pegasus.core.state import Plan, VehicleState
+from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.core.sensor import Reading
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +130,7 @@ class ArduPilot(Backend):
         self._log_is_kept = True
         self._resources = ExitStack()
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Validate the options, find the program, and open the ports.
 
         Raises:
@@ -140,7 +139,8 @@ class ArduPilot(Backend):
         """
         dialect()
         self.stop()
-        self._vehicle, self._count = vehicle, vehicle.count
+        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._count = vehicle.count
         self._bind_imu(vehicle)
         outputs = vehicle.spec.ardupilot
         self._rotors = rotor_map(outputs, vehicle, output_count=CHANNEL_COUNT, field="ardupilot")
@@ -244,7 +244,7 @@ class ArduPilot(Backend):
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
 
-    def _bind_imu(self, vehicle: "Multirotor") -> None:
+    def _bind_imu(self, vehicle: Multirotor) -> None:
         imus = [(name, sensor) for name, sensor in vehicle.sensors.items() if isinstance(sensor, IMU)]
         if not imus:
             raise ConfigError(
@@ -254,7 +254,7 @@ class ArduPilot(Backend):
         turned = any(imu.orientation[:3])
         self._mounting = matrix_from_quaternion(normalize(np.array(imu.orientation))) if turned else None
 
-    def _bind_parameters(self, vehicle: "Multirotor", rotors: RotorMap) -> None:
+    def _bind_parameters(self, vehicle: Multirotor, rotors: RotorMap) -> None:
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
         for file in self._parameter_files:

@@ -1,7 +1,6 @@
 """ArduPilot flown by commands."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,9 @@ from pegasus.backends.ardupilot.program import read_parameters
 from pegasus.backends.mavlink.guided import GuidedAutopilot
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.guided_mission import Mode
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _THRUST_AS_THRUST = 8
 """Bit of GUID_OPTIONS by which the thrust of attitude set-points is one, and not a climb rate."""
@@ -28,7 +25,7 @@ _CURVE = {"MOT_SPIN_MIN": 0.15, "MOT_SPIN_MAX": 0.95, "MOT_THST_EXPO": 0.65}
 class GuidedArduPilot(GuidedAutopilot, ArduPilot):
     """ArduPilot backend that is flown by commands; see `ArduPilot`."""
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; see `ArduPilot.bind`."""
         super().bind(vehicle)
         defaults = {} if self._program is None else read_parameters(self._program.defaults)

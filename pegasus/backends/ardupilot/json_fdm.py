@@ -3,18 +3,16 @@
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import RotorMap, other_attitude
 from pegasus.base.arrays import Array
+from pegasus.dynamics.battery_state import BatteryState
+from pegasus.environment import Environment
 from pegasus.sensors import AirspeedReading, RangeReading, Reading
 from pegasus.sensors.airspeed import true_airspeed
-
-if TYPE_CHECKING:
-    from pegasus.dynamics.battery_state import BatteryState
-    from pegasus.environment import Environment
 
 _HEADER = struct.Struct("<HHI")
 _LAYOUTS = {
@@ -179,7 +177,7 @@ class OptionalReadings:
         battery: The vehicle's battery; None if it has none.
     """
 
-    def __init__(self, environment: "Environment", battery: "BatteryState | None" = None) -> None:
+    def __init__(self, environment: Environment, battery: BatteryState | None = None) -> None:
         self._environment, self._battery = environment, battery
         self._true_airspeed: Array = np.zeros(0)
         self._latest: dict[str, Reading] = {}

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,7 @@ import numpy.typing as npt
 from pegasus.backends.mavlink.airframe import RotorMap, rotor_effects
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 
 _log = logging.getLogger(__name__)
 
@@ -168,7 +166,7 @@ FRAMES = (
 """Frames of AP_MotorsMatrix with fixed motors that all yaw; V has the directions of X."""
 
 
-def fit_frame(vehicle: "Multirotor", rotors: RotorMap, given: Mapping[str, float]) -> FrameFit:
+def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) -> FrameFit:
     """Return the ArduPilot frame that matches a vehicle's rotors, and the output of each rotor.
 
     Directions and senses are those of the rotors' torques about the centre of mass per thrust, which includes
@@ -224,7 +222,7 @@ def fit_frame(vehicle: "Multirotor", rotors: RotorMap, given: Mapping[str, float
     )
 
 
-def _matches(vehicle: "Multirotor", rotors: RotorMap, frames: Sequence[Frame]) -> list[_Match]:
+def _matches(vehicle: Vehicle, rotors: RotorMap, frames: Sequence[Frame]) -> list[_Match]:
     """Return the best assignment of a vehicle's rotors to the motors of each frame."""
     torque = rotor_effects(vehicle, rotors).torque
     angles, senses = scaled_angles(-torque[:, 0], -torque[:, 1]), -np.sign(torque[:, 2])

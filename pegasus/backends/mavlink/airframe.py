@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import ActuatorMap
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.sensors import ImuReading
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-
 
 _HALF = math.sqrt(0.5)
 # MAV_SENSOR_ORIENTATION of a beam along each axis of the body and against it (FLU).
@@ -58,7 +55,7 @@ class RotorMap(NamedTuple):
         return min(max(u, 0.0), 1.0) * scale + offset
 
 
-def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, output_count: int, field: str) -> RotorMap:
+def rotor_map(actuators: ActuatorMap, vehicle: Vehicle, *, output_count: int, field: str) -> RotorMap:
     """Return the map from an autopilot's outputs to rotor speeds.
 
     Args:
@@ -126,7 +123,7 @@ class RotorEffects(NamedTuple):
     """Mean change of a rotor's thrust by its output while hovering [N]."""
 
 
-def rotor_effects(vehicle: "Multirotor", rotors: RotorMap) -> RotorEffects:
+def rotor_effects(vehicle: Vehicle, rotors: RotorMap) -> RotorEffects:
     """Return the effects of a vehicle's rotors.
 
     Args:

@@ -10,7 +10,7 @@ from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
-from pegasus.core.state import Plan, Reference, VehicleState
+from pegasus.contracts.state import Plan, Reference, VehicleState
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.state import Estimate, VehicleState
+from pegasus.contracts.state import Estimate, VehicleState
 from pegasus.environment.geodesy import Geodetic, local_from_geodetic
 
 _SET_MESSAGE_INTERVAL = 511

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +18,13 @@ from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.thrust_output import ThrustOutput
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
+from pegasus.contracts.state import Plan, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_law import ATTITUDE, REFERENCE
 from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.control.guided_step import Flags
-from pegasus.core.state import Plan, VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import as_multirotor
 
 _SPIN_UP = 1.0
 """Time from arming, or after the autopilot's own take-off, until the reference moves [s]."""
@@ -237,11 +235,12 @@ class GuidedAutopilot(GuidedCommands):
         self._listener: EstimateListener | None = None
         super().__post_init__()  # type: ignore[misc]
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; see the autopilot's class."""
         super().bind(vehicle)
-        self._flyer, self._mission = vehicle, self._new_mission(vehicle.count)
-        self._output = ThrustOutput(vehicle, self._rotors)  # type: ignore[attr-defined]
+        self._flyer = as_multirotor(vehicle)
+        self._mission = self._new_mission(vehicle.count)
+        self._output = ThrustOutput(self._flyer, self._rotors)  # type: ignore[attr-defined]
 
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""

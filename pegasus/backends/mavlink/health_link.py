@@ -7,7 +7,7 @@ from typing import Any
 
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, dialect
-from pegasus.core.backend import EstimatorHealth
+from pegasus.contracts.backend import EstimatorHealth
 
 _INTERVAL = 0.5
 """Simulated time between two looks at what has come [s]; PX4 sends the message once or more a second."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from pegasus.backends.mavlink.autopilot_line import RETRY_INTERVAL, SET_POINT_INTERVAL, AutopilotLine, Lines
+from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import OwnTable
 from pegasus.control.trajectories import Trajectory
-from pegasus.core.state import Plan, Reference, VehicleState
 
 
 class OffboardPilot:

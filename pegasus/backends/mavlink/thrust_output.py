@@ -1,14 +1,10 @@
 """Outputs of an autopilot that give a thrust."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.base.arrays import Array
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 
 
 class ThrustOutput:
@@ -19,7 +15,7 @@ class ThrustOutput:
         rotors: Map from the outputs of their autopilots to rotor speeds.
     """
 
-    def __init__(self, vehicle: "Multirotor", rotors: RotorMap) -> None:
+    def __init__(self, vehicle: Vehicle, rotors: RotorMap) -> None:
         self._vehicle, self._scale = vehicle, np.array(rotors.scale)
         self._offset, self._upright = np.array(rotors.offset), vehicle.layout.axis[:, 2]
         self._full = np.minimum(self._scale + self._offset, vehicle.motor.max_speed)

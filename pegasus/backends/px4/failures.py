@@ -6,14 +6,15 @@ such as `failure motor off -i 1`, on its MAVLink links (streams of COMMAND_LONG)
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
-from pegasus.core.fault import Fault
+from pegasus.contracts.fault import Fault
+from pegasus.core.multirotor import Multirotor
 from pegasus.faults import (
     BatteryEmpty,
     MotorLoss,
@@ -34,9 +35,6 @@ from pegasus.sensors import (
     Rangefinder,
     Sensor,
 )
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -70,9 +68,7 @@ _SENSOR_FAULTS: dict[int, Callable[[str], Fault]] = {
 _AUTOPILOT = 1
 
 
-def failure_faults(
-    vehicle: "Multirotor", rotors: RotorMap, unit: int, kind: int, instance: int
-) -> list[Fault]:
+def failure_faults(vehicle: Multirotor, rotors: RotorMap, unit: int, kind: int, instance: int) -> list[Fault]:
     """Return the faults that a command asks for; none if it is not handled.
 
     Args:
@@ -110,7 +106,7 @@ class FailureListener:
         self,
         links: Sequence[tuple[int, Link]],
         systems: Sequence[int],
-        vehicle: "Multirotor",
+        vehicle: Multirotor,
         rotors: RotorMap,
     ) -> None:
         self._links, self._inbox = [link for _, link in links], Inbox()

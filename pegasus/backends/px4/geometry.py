@@ -2,15 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import RotorEffects, RotorMap, rotor_effects
 from pegasus.base.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 
 GENERIC_AIRFRAME = "none_iris"
 """Airframe of a plain multirotor, whose four rotors these parameters replace."""
@@ -38,7 +35,7 @@ proportion. PX4's file for the Crazyflie, with 1080 rad/s^2, has 0.47 of the def
 
 
 def geometry_parameters(
-    vehicle: "Multirotor", rotors: RotorMap, given: Mapping[str, float]
+    vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]
 ) -> dict[str, float | int]:
     """Return the parameters of PX4's control allocation for a vehicle's rotors.
 
@@ -99,7 +96,7 @@ def geometry_parameters(
 
 
 def _rate_gains(
-    vehicle: "Multirotor", effects: RotorEffects, given: Mapping[str, float]
+    vehicle: Vehicle, effects: RotorEffects, given: Mapping[str, float]
 ) -> dict[str, float | int]:
     """Return the factors of PX4's rate gains of roll and pitch.
 

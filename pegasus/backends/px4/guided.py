@@ -1,14 +1,11 @@
 """PX4 flown by commands."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pegasus.backends.mavlink.guided import GuidedAutopilot
 from pegasus.backends.px4.px4 import PX4
 from pegasus.base.arrays import Array
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
 
 _BEND = "THR_MDL_FAC"
 """Parameter that bends the curve from PX4's thrust to its outputs."""
@@ -18,7 +15,7 @@ _BEND = "THR_MDL_FAC"
 class GuidedPX4(GuidedAutopilot, PX4):
     """PX4 backend that is flown by commands; see `PX4`."""
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; see `PX4.bind`."""
         super().bind(vehicle)
         self._bend = 0.0 if self._program is None else self._program.parameter(_BEND)

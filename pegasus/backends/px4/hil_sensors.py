@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, normalize
 from pegasus.base.registry import ClassTable
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.multirotor import as_multirotor
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -34,9 +36,6 @@ from pegasus.sensors import (
     OpticalFlow,
     Rangefinder,
 )
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +69,8 @@ def _range_converter(finder: Rangefinder) -> Converter:
 def _odometry_converter(sensor: Odometry) -> Converter:
     # An estimator that is not aligned with north would turn PX4's heading.
     def convert(time_usec: int, reading: OdometryReading, copy: int) -> Any:
-        axes = LocalAxes.at(sensor.environment.origin, sensor.vehicle.start.position[copy].tolist())
+        start = as_multirotor(sensor.vehicle).start
+        axes = LocalAxes.at(sensor.environment.origin, start.position[copy].tolist())
         return odometry_message(time_usec, reading, copy, axes=axes)
 
     return convert
@@ -109,7 +109,7 @@ class HilSensors:
         ConfigError: If the vehicle has no IMU.
     """
 
-    def __init__(self, vehicle: "Multirotor") -> None:
+    def __init__(self, vehicle: Vehicle) -> None:
         found: dict[HilSource, list[str]] = {}
         imus = []
         for name, sensor in vehicle.sensors.items():

@@ -1,18 +1,16 @@
 """Stream of HIL messages to N PX4s: those of each step, from its readings and true states."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegasus.backends.px4.hil import SensorMessages, rc_message
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.backends.px4.hil_sensors import Converter, HilSensors
 from pegasus.backends.px4.truth import Truth
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.link_state import FaultyLine
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import Multirotor
 
 _TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
 """Number of sensor messages between true states, and between messages of the receiver."""
@@ -32,7 +30,7 @@ class HilStream:
 
     def __init__(
         self,
-        vehicle: "Multirotor",
+        vehicle: Multirotor,
         sensors: HilSensors,
         instances: Sequence[HilInstance],
         *,

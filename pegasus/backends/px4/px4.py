@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -46,13 +46,12 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
+from pegasus.contracts.backend import Backend, EstimatorHealth, Failure, note_failure
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Estimate, Plan, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.core.backend import Backend, EstimatorHealth, Failure, note_failure
-from pegasus.core.sensor import Reading
-from pegasus.core.state import Estimate, Plan, VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import as_multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -149,7 +148,7 @@ class PX4(Backend):
         """State estimates of the autopilots, decoded at each step from the first time that they are read."""
         return None if self._estimates is None else self._estimates.estimate
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Validate the options and open the ports.
 
         Raises:
@@ -157,7 +156,8 @@ class PX4(Backend):
                 option is wrong, or a port is in use.
         """
         dialect()
-        self._vehicle, self._count, spec = vehicle, vehicle.count, vehicle.spec.px4
+        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._count, spec = vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
         self._program = None

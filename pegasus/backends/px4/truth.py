@@ -22,7 +22,7 @@ from pegasus.base.step_math import (
     rotation_quaternion,
     sqrt,
 )
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.environment import Environment
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 from pegasus.environment.geodesy import Geodetic, convergence, geodetic_at, level_turn

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 from pegasus.backends.ros2.commands import Commands
 from pegasus.backends.ros2.contact_topics import contact_contents, touched
@@ -23,12 +23,11 @@ from pegasus.backends.ros2.transport import Transport, TransportChoice, open_tra
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.backend import Backend
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.multirotor import as_multirotor
 
 _NODE = "pegasus"
 _TEXT_INTERVAL = 5
@@ -101,14 +100,14 @@ class ROS2(Backend):
         """Variances that the true odometry states."""
         return Variances(self.pose_variance, self.twist_variance)
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Join the graph.
 
         Raises:
             ConfigError: If a name is not allowed or taken, an option names no topic of the vehicle, its
                 rotors cannot control it, or neither driver is available.
         """
-        self._vehicle = vehicle
+        self._vehicle = vehicle = as_multirotor(vehicle)
         own = default_namespace(vehicle.name) if self.namespace is None else self.namespace
         self.namespaces = copy_namespaces(own, vehicle.count)
         self._open()

@@ -12,8 +12,8 @@ from pegasus.backends.ros2.graph import RELIABLE, Subscription
 from pegasus.backends.ros2.messages import CdrError, Message, decode
 from pegasus.backends.ros2.topics import Topics
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.state import VehicleState
 from pegasus.core.link_state import FaultyLine, LinkState
-from pegasus.core.state import VehicleState
 
 _log = logging.getLogger(__name__)
 

@@ -1,20 +1,16 @@
 """Topics of contacts: the force of all contacts of a copy, and what it touches."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pegasus.backends.ros2.contents import STATE_RATE, Content, Numbers
 from pegasus.backends.ros2.frames import FrameNames
 from pegasus.backends.ros2.graph import RELIABLE
 from pegasus.backends.ros2.messages import Message, message
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.state import VehicleState
+from pegasus.core.multirotor import Multirotor
 
 
-def contact_contents(vehicle: "Multirotor") -> list[Content]:
+def contact_contents(vehicle: Multirotor) -> list[Content]:
     """Return the topic `contacts/force`: force of all contacts of a copy and their torque about its origin.
 
     Args:
@@ -35,7 +31,7 @@ def contact_contents(vehicle: "Multirotor") -> list[Content]:
     return [Content("contacts/force", make, ("header.stamp", "wrench"), numbers, RELIABLE, STATE_RATE)]
 
 
-def touched(vehicle: "Multirotor") -> list[str]:
+def touched(vehicle: Multirotor) -> list[str]:
     """Return what each copy touches: prims of the world and `VEHICLE/COPY`, separated by semicolons.
 
     Args:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from pegasus.backends.ros2.topics import TRANSFORMS
 from pegasus.base.arrays import Array
 from pegasus.base.frames import conjugate, matrix_from_quaternion, multiply, rotate, rotate_inverse
 from pegasus.base.registry import ClassTable
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -32,9 +33,6 @@ from pegasus.sensors import (
 )
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 from pegasus.sensors.gps import NO_FIX, RTK_FIXED, RTK_FLOAT
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _NO_ORIENTATION = (-1.0, *[0.0] * 8)
 """Covariance of an IMU that does not measure its orientation."""
@@ -75,7 +73,7 @@ class SensorTopics(NamedTuple):
     """Function from topic, name and sensor to the contents of its topics."""
 
 
-def sensor_contents(vehicle: "Multirotor") -> dict[str, list[Content]]:
+def sensor_contents(vehicle: Vehicle) -> dict[str, list[Content]]:
     """Return the topics of each sensor without images, by the sensor's name.
 
     The first sensor of a type has the topic of that type, such as `sensors/imu`; further ones have their own
@@ -315,7 +313,7 @@ class Variances(NamedTuple):
     """Variances of the twist [m^2/s^2, rad^2/s^2], six numbers."""
 
 
-def state_contents(vehicle: "Multirotor", frames: Frames, variances: Variances) -> list[Content]:
+def state_contents(vehicle: Vehicle, frames: Frames, variances: Variances) -> list[Content]:
     """Return the topics of the true state of a vehicle, those of `STATE_TOPICS`.
 
     Args:
@@ -323,7 +321,7 @@ def state_contents(vehicle: "Multirotor", frames: Frames, variances: Variances) 
         frames: Names and tree of its frames.
         variances: Variances that the odometry states.
     """
-    estimator = next((s for s in vehicle.sensors.values() if isinstance(s, Odometry)), None)
+    estimator = next((s for _, s in vehicle.sensors.items() if isinstance(s, Odometry)), None)
 
     def map_to_odom(state: VehicleState) -> Array:
         if estimator is None:

@@ -1,7 +1,6 @@
 """Content of the topic of a vehicle's state estimate (REP 103, REP 105)."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +11,13 @@ from pegasus.backends.ros2.messages import Message, message
 from pegasus.backends.ros2.publications import stamp_of
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
-from pegasus.core.state import Estimate, VehicleState
+from pegasus.contracts.state import Estimate, VehicleState
+from pegasus.core.multirotor import Multirotor
 from pegasus.estimation import FilterEstimate
 from pegasus.sensors import IMU
 
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
-
-def estimate_contents(vehicle: "Multirotor") -> list[Content]:
+def estimate_contents(vehicle: Multirotor) -> list[Content]:
     """Return the topic of a vehicle's state estimate, by its autopilot or its estimator; none without one.
 
     A copy sends nothing until its state is known, and each estimate once. The stamp is the time of the

@@ -1,7 +1,6 @@
 """Topics by which ROS 2 clients inject and heal faults, and see which ones act."""
 
 import logging
-from typing import TYPE_CHECKING
 
 import yaml
 
@@ -11,10 +10,8 @@ from pegasus.backends.ros2.texts import STRING, Texts
 from pegasus.backends.ros2.topics import Topics
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.fault import build_fault
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.fault import build_fault
+from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +30,7 @@ class FaultTopics:
         ConfigError: If an option of a topic is not allowed.
     """
 
-    def __init__(self, topics: Topics, vehicle: "Multirotor") -> None:
+    def __init__(self, topics: Topics, vehicle: Multirotor) -> None:
         self._vehicle = vehicle
         self._inject = topics.subscriptions("faults/inject", STRING, RELIABLE) or []
         self._heal = topics.subscriptions("faults/heal", STRING, RELIABLE) or []

@@ -3,7 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from pegasus.base.components import require
 from pegasus.base.frames import quaternion_from_euler, quaternion_from_matrix
 from pegasus.cameras import Camera, Lidar, StereoCamera
 from pegasus.cameras.camera import nose, optical_rotation
+from pegasus.core.multirotor import Multirotor
 from pegasus.sensors import IMU, Airspeed, Rangefinder, Sensor
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 Tree = Literal["full", "map", "odom"]
 
@@ -122,7 +120,7 @@ def optical_frame(sensor: str, camera: str = "") -> str:
     return "_".join(part for part in (sensor, camera, "optical") if part)
 
 
-def mountings(vehicle: "Multirotor") -> list[Mounting]:
+def mountings(vehicle: Multirotor) -> list[Mounting]:
     """Return all frames that are fixed to a vehicle's body."""
     found = [Mounting(BASE_LINK_FRD, np.zeros(3), _HALF_TURN_ABOUT_X)]
     for name, sensor in vehicle.sensors.items():
@@ -133,7 +131,7 @@ def mountings(vehicle: "Multirotor") -> list[Mounting]:
     return found
 
 
-def _camera_mountings(name: str, camera: Camera, vehicle: "Multirotor") -> list[Mounting]:
+def _camera_mountings(name: str, camera: Camera, vehicle: Multirotor) -> list[Mounting]:
     place = camera.position
     if place is None:
         place = nose(vehicle.asset.scene, vehicle.spec.rotor_list())

@@ -24,8 +24,9 @@ from pegasus.cameras import (
     PointCloud,
     StereoCamera,
 )
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
 from pegasus.core.schedule import Schedule
-from pegasus.core.sensor import Reading, Sensor
 from pegasus.optics.lens import distortion_model
 
 _log = logging.getLogger(__name__)

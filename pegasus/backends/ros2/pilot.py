@@ -3,19 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.backends.ros2.demand import Demand, Mode
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import quaternion_from_euler
+from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.guided_law import ATTITUDE, REFERENCE, guided_geometric_law
-from pegasus.core.state import Reference, VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.core.multirotor import Multirotor
 
 _ACCELERATION = 4.0
 """Maximum acceleration towards a commanded velocity [m/s^2]."""
@@ -82,7 +80,7 @@ class Pilot:
         ConfigError: If its rotors cannot control it.
     """
 
-    def __init__(self, vehicle: "Multirotor", *, timeout: float, hold: bool) -> None:
+    def __init__(self, vehicle: Multirotor, *, timeout: float, hold: bool) -> None:
         n = vehicle.count
         self._timeout, self._hold = timeout, hold
         self._controller = _AttitudeController(trajectories.idle())

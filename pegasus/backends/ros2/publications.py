@@ -1,7 +1,7 @@
 """Publications of a vehicle: each message is made and sent only if someone subscribes to its topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegasus.backends.ros2.contents import Content, sensor_contents
 from pegasus.backends.ros2.frames import FrameNames, mountings
@@ -9,13 +9,11 @@ from pegasus.backends.ros2.graph import LATCHED, Publisher
 from pegasus.backends.ros2.images import ImageStream, image_streams
 from pegasus.backends.ros2.messages import Template, encode, message
 from pegasus.backends.ros2.topics import STATIC_TRANSFORMS, Topics
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
 from pegasus.core.link_state import FaultyLine, LinkState
+from pegasus.core.multirotor import Multirotor
 from pegasus.core.schedule import Schedule
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
 
 _MATCH_INTERVAL = 25
 """Steps between two queries of the matched subscriptions; one query costs a fifth of a message."""
@@ -119,7 +117,7 @@ class Publications:
 
     def __init__(
         self,
-        vehicle: "Multirotor",
+        vehicle: Multirotor,
         topics: Topics,
         frames: Sequence[FrameNames],
         state: Sequence[Content],
@@ -196,7 +194,7 @@ def _streams(contents: Iterable[Content], topics: Topics, frames: Sequence[Frame
     return streams
 
 
-def _publish_mountings(vehicle: "Multirotor", topics: Topics, frames: Sequence[FrameNames]) -> None:
+def _publish_mountings(vehicle: Multirotor, topics: Topics, frames: Sequence[FrameNames]) -> None:
     """Publish the static transforms once, latched."""
     kind = "tf2_msgs/msg/TFMessage"
     opened = topics.publishers(STATIC_TRANSFORMS, kind, LATCHED)

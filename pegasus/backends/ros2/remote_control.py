@@ -3,15 +3,12 @@
 import logging
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from pegasus.backends.ros2.graph import RELIABLE, Subscription
 from pegasus.backends.ros2.messages import CdrError, decode
 from pegasus.backends.ros2.transport import TransportChoice, open_transport
 from pegasus.base.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pegasus.core.simulation import Simulation
+from pegasus.core.simulation import Simulation
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +33,7 @@ class RemoteControl:
 
     def __init__(
         self,
-        simulation: "Simulation",
+        simulation: Simulation,
         *,
         transport: TransportChoice = "auto",
         domain_id: int | None = None,

@@ -18,8 +18,8 @@ from pegasus.backends.ros2.names import Claims, copy_namespaces, default_namespa
 from pegasus.backends.ros2.publications import Publications
 from pegasus.backends.ros2.topics import TopicOptions, Topics
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.observer import recorded_rate
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.observer import recorded_rate
 from pegasus.core.simulation import Simulation
 from pegasus.version import __version__
 

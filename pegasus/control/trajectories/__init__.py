@@ -1,5 +1,6 @@
 """Trajectories: references for controllers."""
 
+from pegasus.contracts.trajectory import Point, Trajectory
 from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.function import FunctionPath
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Takeoff
@@ -8,7 +9,6 @@ from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
 from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
-from pegasus.core.trajectory import Point, Trajectory
 
 idle = Idle
 takeoff = Takeoff

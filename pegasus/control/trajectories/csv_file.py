@@ -11,10 +11,10 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.trajectory import TimedPath, points_of
 from pegasus.control.trajectories.smoothing import is_smooth, smoothed
 from pegasus.control.trajectories.spline import Spline
 from pegasus.core.track_table import COLUMNS, read_track_table
-from pegasus.core.trajectory import TimedPath, points_of
 
 _GROUPS = (COLUMNS[1:4], COLUMNS[4:7], COLUMNS[7:10], COLUMNS[10:13])
 _LEAST = 4

@@ -10,8 +10,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_positive
 from pegasus.base.errors import ConfigError
-from pegasus.core.path_derivatives import path_motion
-from pegasus.core.trajectory import TimedPath, points_of
+from pegasus.contracts.path_derivatives import path_motion
+from pegasus.contracts.trajectory import TimedPath, points_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
+from pegasus.contracts.trajectory import ZERO, Point, TimedPath, Vec3, points_of
 from pegasus.control.trajectories.spline import bridge
-from pegasus.core.trajectory import ZERO, Point, TimedPath, Vec3, points_of
 
 # Largest slope of the quintic smoothstep.
 _STEEPEST = 15 / 8

@@ -13,6 +13,13 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import build, finite_angles, require
 from pegasus.base.elementary_arrays import cos, exp, log, sin, sine_and_cosine
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.trajectory import (
+    TimedPath,
+    Vec3,
+    Yaw,
+    check_above_ground,
+    check_yaw,
+)
 from pegasus.control.trajectories.limits import Limits
 from pegasus.control.trajectories.quickest import (
     lengths_between,
@@ -21,13 +28,6 @@ from pegasus.control.trajectories.quickest import (
     paced,
 )
 from pegasus.control.trajectories.spline import Spline
-from pegasus.core.trajectory import (
-    TimedPath,
-    Vec3,
-    Yaw,
-    check_above_ground,
-    check_yaw,
-)
 
 _PIECES = 3
 """Pieces of the curve between two gates; their inner points are free."""

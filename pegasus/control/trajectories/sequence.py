@@ -10,8 +10,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.trajectory import Point, TimedPath, Trajectory
 from pegasus.control.trajectories.maneuvers import Land, Takeoff, Transfer, turn_between
-from pegasus.core.trajectory import Point, TimedPath, Trajectory
 
 _MEETING = 1e-6
 """Tolerance of states and headings below which no transfer is needed."""

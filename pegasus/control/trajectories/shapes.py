@@ -11,9 +11,9 @@ from pegasus.base import elementary
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.elementary_arrays import atan2, sine_and_cosine
+from pegasus.contracts.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, points_of
 from pegasus.control.trajectories.maneuvers import Profile, Transfer
 from pegasus.control.trajectories.sequence import Sequence
-from pegasus.core.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, points_of
 
 
 @dataclass(frozen=True, eq=False)

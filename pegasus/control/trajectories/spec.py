@@ -7,13 +7,13 @@ from typing import Any
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.registry import Registry
+from pegasus.contracts.trajectory import Trajectory
 from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 from pegasus.control.trajectories.race_line import RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
-from pegasus.core.trajectory import Trajectory
 
 TRAJECTORIES: Registry[Trajectory] = Registry(
     "trajectory",

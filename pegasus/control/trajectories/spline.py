@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.elementary import power
-from pegasus.core.trajectory import Yaw, heading_along, points_of
+from pegasus.contracts.trajectory import Yaw, heading_along, points_of
 
 
 def product(a: Array, b: Array) -> Array:

@@ -11,6 +11,14 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.elementary import atan2, power
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.trajectory import (
+    Point,
+    TimedPath,
+    Vec3,
+    Yaw,
+    check_points,
+    check_yaw,
+)
 from pegasus.control.trajectories.limits import Limits, MotionLimits
 from pegasus.control.trajectories.maneuvers import Transfer
 from pegasus.control.trajectories.quickest import (
@@ -21,14 +29,6 @@ from pegasus.control.trajectories.quickest import (
 )
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.spline import Spline
-from pegasus.core.trajectory import (
-    Point,
-    TimedPath,
-    Vec3,
-    Yaw,
-    check_points,
-    check_yaw,
-)
 
 _JERK = 10.0
 """Largest jerk in the optimisation of times, by acceleration^2 / speed: six times that of a smooth ramp."""

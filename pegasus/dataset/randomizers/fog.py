@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, namespace
 from pegasus.base.components import require
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.dataset.randomizers.randomizer import Light3, Randomizer, Range, note, require_range
 from pegasus.render.sky import sky_directions, sky_image
 from pegasus.scene.scene import Light

@@ -12,8 +12,8 @@ from pegasus.base.components import require
 from pegasus.base.streams import stream
 from pegasus.cameras.capture import Optics
 from pegasus.config.scenario import ScenarioSpec, WorldSpec
-from pegasus.core.engine import Engine
-from pegasus.core.renderer import View
+from pegasus.contracts.engine import Engine
+from pegasus.contracts.renderer import View
 from pegasus.core.visuals import Snapshot
 from pegasus.dataset.randomizers.clearance import Clearance
 from pegasus.scene.scene import Light, Scene

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import warp as wp
 
-from pegasus.core.renderer import Images, View
+from pegasus.contracts.renderer import Images, View
 from pegasus.render.caches import LensRays, RayChunk
 from pegasus.render.embree.geometry_store import device_array
 from pegasus.render.embree.lighting import Floats, Lighting

@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import processor_count, yield_to_others
-from pegasus.core.renderer import CHANNELS, Images, RenderObject, Returns, View
+from pegasus.contracts.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.render.caches import EntityIndex, LensRayCache, require_drawable
 from pegasus.scene.scene import Entity, Scene
 

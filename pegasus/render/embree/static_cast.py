@@ -7,7 +7,7 @@ import numpy.typing as npt
 import warp as wp
 
 from pegasus.base.arrays import Array
-from pegasus.core.renderer import Returns
+from pegasus.contracts.renderer import Returns
 from pegasus.render.embree.geometry_store import Prototype
 from pegasus.render.embree.packet_kernels import LANES
 from pegasus.render.embree.return_kernels import SCRATCH_BYTES, find_returns

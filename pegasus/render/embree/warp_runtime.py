@@ -4,7 +4,7 @@ import threading
 
 import warp as wp
 
-from pegasus.base.compiler import start_warp
+from pegasus.base.compiler import compiled_once, start_warp
 from pegasus.base.errors import ConfigError
 
 _LOCK = threading.Lock()
@@ -42,7 +42,8 @@ def load_kernels() -> None:
                 shadow_kernels,
                 light_kernels,
             ):
-                wp.load_module(module, device="cpu")
+                with compiled_once(module.__name__):
+                    wp.load_module(module, device="cpu")
         except Exception as error:
             raise ConfigError(
                 f"kernels cannot be compiled: {error}",

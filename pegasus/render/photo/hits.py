@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.core.renderer import NOTHING, Returns
+from pegasus.contracts.renderer import NOTHING, Returns
 from pegasus.render.photo.materials import sampled, uploaded
 from pegasus.render.photo.scenes import PhotoScenes
 from pegasus.render.photo.shapes import OWN_ENTITY, Tables

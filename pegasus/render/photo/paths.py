@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.render.caches import LensRays
 from pegasus.render.photo.hits import Hits, Place
 from pegasus.render.photo.integrator import PathIntegrator, Visibility

@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.renderer import CHANNELS, Images, RenderObject, Returns, View
+from pegasus.contracts.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.render.caches import EntityIndex, LensRayCache, require_drawable
 from pegasus.render.photo.hits import Hits, Place
 from pegasus.render.photo.lights import emitters

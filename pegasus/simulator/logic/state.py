@@ -10,7 +10,7 @@ from pegasus.base.frames import (
     swap_enu_ned,
     swap_flu_frd,
 )
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 
 __all__ = ["State"]
 

@@ -10,6 +10,8 @@ from pegasus.scene.scene import Color
 from pegasus.worlds.finishes.finish import Maps
 
 Tone = Color | Array
+_PORTION = 20_000
+"""Samples of strokes that are placed together, which fit into the processor's cache."""
 
 
 class Canvas:
@@ -249,15 +251,21 @@ def strokes(
     u = np.linspace(-1.0, 1.0, steps[0])[:, None]
     v = np.linspace(-1.0, 1.0, steps[1])[None, :]
     half, wide = 0.5 * pixels * length[:, None, None], 0.5 * pixels * width[:, None, None]
-    forward = half * u
-    aside = wide * (outline(u) * v) + 2.0 * half * np.reshape(bend, (-1, 1, 1)) * (u * u)
+    bends = np.broadcast_to(np.reshape(bend, (-1, 1, 1)), half.shape)
+    shape_across = outline(u) * v
     cos, sin = np.cos(angle)[:, None, None], np.sin(angle)[:, None, None]
-    column = np.floor(x[:, None, None] * pixels + cos * forward - sin * aside).astype(np.int64) % pixels
-    row = np.floor(y[:, None, None] * pixels + sin * forward + cos * aside).astype(np.int64) % pixels
+    left, top = x[:, None, None] * pixels, y[:, None, None] * pixels
     # Of several samples in a pixel, the one assigned last stays.
     sample = np.full(pixels * pixels, -1, dtype=np.int64)
-    place = (row * pixels + column).ravel()
-    sample[place] = np.arange(place.size)
+    portion = max(1, _PORTION // shape_across.size)
+    for first in range(0, len(x), portion):
+        rows = slice(first, first + portion)
+        forward = half[rows] * u
+        aside = wide[rows] * shape_across + 2.0 * half[rows] * bends[rows] * (u * u)
+        column = np.floor(left[rows] + cos[rows] * forward - sin[rows] * aside).astype(np.int32) % pixels
+        row = np.floor(top[rows] + sin[rows] * forward + cos[rows] * aside).astype(np.int32) % pixels
+        place = (row * pixels + column).ravel()
+        sample[place] = np.arange(place.size) + first * shape_across.size
     per_stroke = steps[0] * steps[1]
     within = sample % per_stroke
     shape = (pixels, pixels)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import TcpClientLink, UdpLink
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.environment import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.geodesy import EARTH_RADIUS
 

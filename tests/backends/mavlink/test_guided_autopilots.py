@@ -13,8 +13,8 @@ from pegasus.backends import GuidedArduPilot, GuidedPX4
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.guided import AutopilotMission, GuidedPilot
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.state import VehicleState
 from pegasus.control.guided_commands import GuidedCommands
-from pegasus.core.state import VehicleState
 
 DT = 0.01
 START = np.array([10.0, 20.0, 0.5])

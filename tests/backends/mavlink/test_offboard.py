@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.contracts.state import VehicleState
 from pegasus.control.trajectories import trajectory_from_spec
-from pegasus.core.state import VehicleState
 
 DT = 0.01
 SQUARE = [{"takeoff": {"height": 5.0}}, {"square": {"side": 4.0, "height": 5.0, "speed": 2.0}}, {"land": {}}]

@@ -18,7 +18,7 @@ from pegasus.backends.px4.hil import (
     gps_message,
 )
 from pegasus.backends.px4.truth import Truth
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 from pegasus.environment import ConstantWind, Environment
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic

@@ -177,7 +177,7 @@ def test_it_flies_along_true_north_far_from_the_origin(simulate):
     environment = Environment.from_spec(world)
     latitude, longitude, _ = (float(column[0]) for column in environment.geodetic(place[None]))
     declination = GeoMag(coefficients_data=WMM_2025).calculate(latitude, longitude, 0.1, 2026.0).d
-    options = "--silent", "0", "--mission", "square", "--ready", "2", "--hover-time", "3"
+    options = "--silent", "0", "--mission", "square", "--ready", "2", "--hover-time", "0.5"
     simulator = simulate(*options, "--declination", f"{declination:.2f}")
     t, position, times = square_of(simulator, place, world=world)
     way = position - position[t < times["TAKEOFF"]][-1]

@@ -33,7 +33,7 @@ from pegasus.backends.ros2.demand import Demand, Mode
 from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.names import Claims
 from pegasus.backends.ros2.topics import Topics
-from pegasus.core.state import VehicleState
+from pegasus.contracts.state import VehicleState
 
 HERE = Motion((1.0, 2.0, 3.0), (0.5, 0.0, 0.0), 0.25)
 NAN = math.nan

@@ -319,7 +319,7 @@ def test_a_reset_keeps_nodes_and_topics(peer, nothing_stays):  # noqa: ARG001
         sim.step(10)
         for _ in range(3):
             peer.ask("send", topic="/again/control/rotors", layout=layout, data=[700.0] * 4)
-            wait_until(lambda: sim.step() or vehicle.rotor_command.any())
+            wait_until(lambda: sim.step() and vehicle.rotor_command.any())
             peer.ask("send", topic="/again/control/rotors", layout=layout, data=[600.0] * 4)
             time.sleep(0.2)
             sim.reset()

@@ -65,9 +65,9 @@ def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
         all_rotors = node.publisher(Float64MultiArray, "control/rotors", RELIABLE)
         one_rotor = node.publisher(Float64, "control/rotor2/ref", RELIABLE)
         all_rotors.publish(encode(Float64MultiArray(data=[10.0, 20.0, 30.0, 40.0])))
-        wait_until(lambda: sim.step() or pair.command[1].tolist() == [10.0, 20.0, 30.0, 40.0])
+        wait_until(lambda: sim.step() and pair.command[1].tolist() == [10.0, 20.0, 30.0, 40.0])
         one_rotor.publish(encode(Float64(35.0)))
-        wait_until(lambda: sim.step() or pair.command[1, 2] == 35.0)
+        wait_until(lambda: sim.step() and pair.command[1, 2] == 35.0)
         assert not pair.command[0].any()
         other.close()
 

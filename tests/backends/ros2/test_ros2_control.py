@@ -91,7 +91,7 @@ def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
         for topic, _, content in messages:
             before = demand.mode
             peer.ask("send", topic=topic, **content)
-            wait_until(lambda before=before: sim.step() or demand.mode is not before)
+            wait_until(lambda before=before: sim.step() and demand.mode is not before)
             modes.append(demand.mode.value)
         assert modes == ["rotors", "attitude", "velocity", "path"]
         assert demand.rotor_speed.tolist() == [1.0, 2.0, 3.0, 4.0]
@@ -118,10 +118,10 @@ def test_a_bad_command_is_refused_in_one_line(peer, caplog, data, what, nothing_
         peer.ask("advertise", topic=topic, kind="Float64MultiArray", depth=100)
         wait_until(lambda: peer.ask("matched", topic=topic))
         peer.ask("send", topic=topic, layout=layout, data=[10.0, 20.0, 30.0, 40.0])
-        wait_until(lambda: sim.step() or iris.command.any())
+        wait_until(lambda: sim.step() and iris.command.any())
         for _ in range(20):
             peer.ask("send", topic=topic, layout=layout, data=data)
-        wait_until(lambda: sim.step() or caplog.records)
+        wait_until(lambda: sim.step() and caplog.records)
         sim.step(20)
         assert iris.command[0].tolist() == [10.0, 20.0, 30.0, 40.0]
         (line,) = [record.getMessage() for record in caplog.records]

@@ -47,7 +47,7 @@ def newest(sim, peer, topic, kind, qos="best_effort"):
     """Step until a message comes on a topic, and return it with its stamp [ns]."""
     peer.ask("listen", topic=topic, kind=kind, qos=qos)
     found = []
-    wait_until(lambda: sim.step(10) or found.extend(peer.ask("take", topic=topic)) or found)
+    wait_until(lambda: sim.step(10) and (found.extend(peer.ask("take", topic=topic)) or found))
     peer.ask("ignore", topic=topic)
     stamp = found[-1]["header"]["stamp"]
     return found[-1], stamp["sec"] * 10**9 + stamp["nanosec"]
@@ -193,7 +193,7 @@ def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkey
 
         monkeypatch.setattr(AnalyticRenderer, "render", fail)
         peer.ask("listen", topic="/d1/front/color/image_raw", kind="Image")
-        wait_until(lambda: sim.step(10) or caplog.records)
+        wait_until(lambda: sim.step(10) and caplog.records)
         sim.step(50)
         peer.ask("ignore", topic="/d1/front/color/image_raw")
     (line,) = [record.getMessage() for record in caplog.records]

@@ -13,8 +13,8 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2.rosbag import RosbagRecorder
 from pegasus.cameras import Camera
+from pegasus.contracts.state import Estimate
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.state import Estimate
 from pegasus.estimation import EKF
 
 decoder = pytest.importorskip("mcap_ros2.decoder", reason="needs mcap-ros2-support")

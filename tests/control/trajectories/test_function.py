@@ -7,9 +7,9 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.path_derivatives import path_motion
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Point, Trajectory
-from pegasus.core.path_derivatives import path_motion
 
 RADIUS = 3.0
 

@@ -34,6 +34,7 @@ FLIGHTS = {
     "waypoints": trajectories.waypoints(POINTS, yaw="forward"),
     "stops": trajectories.waypoints(POINTS, stop=True, yaw="forward"),
     "ring": trajectories.minimum_snap(POINTS, closed=True, laps=2, yaw="forward"),
+    "race line": trajectories.race_line([{"position": (0.0, 0.0, 2.0), "radius": 1.0}], yaw="forward"),
     "user": Ramp(),
     "sequence": trajectories.sequence(
         trajectories.takeoff(1.0), trajectories.circle(2.0, yaw=1.0), trajectories.land(height=0.0)

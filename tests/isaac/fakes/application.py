@@ -288,8 +288,8 @@ class Context:
                 continue
             prim = stage.GetPrimAtPath(path)
             if not prim or not prim.IsActive():
+                # A deactivated prim counts as deleted, by Isaac Sim's rule.
                 self._kit.physics.forget_shapes_below(str(path))
-            if not prim:
                 self._kit.physics.forget_below(str(path))
                 self._kit.prim_deleted.call(str(path))
             elif prim.GetTypeName() == "PhysicsScene" and _is_typed_anew(notice.GetChangedFields(path)):

@@ -18,7 +18,7 @@ from pxr import Usd, UsdPhysics
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_engine import MujocoEngine
 from tests.isaac.contract import load
 
@@ -42,6 +42,11 @@ class Tensor(np.ndarray):
 
     def to(self, device):
         assert device == "cpu"
+        return self
+
+    def copy_(self, other):
+        assert isinstance(other, Tensor)
+        self[...] = other
         return self
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from pxr import Usd, UsdGeom, UsdPhysics
 
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.engine import RigidBody
+from pegasus.contracts.engine import RigidBody
 from pegasus.scene import translate
 
 # Fallback values of the schema PhysxRigidBodyAPI.

@@ -11,7 +11,7 @@ import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene import translate
 from tests.isaac.fakes.events import Subscribers

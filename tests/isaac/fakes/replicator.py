@@ -8,7 +8,7 @@ An annotator returns None until the first frame after it is attached, and an emp
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from pegasus.core.renderer import View
+from pegasus.contracts.renderer import View
 from pegasus.optics.lens import Pinhole
 from pegasus.scene import translate
 from tests.isaac.fakes.application import kit

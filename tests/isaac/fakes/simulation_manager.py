@@ -74,10 +74,9 @@ class _Manager:
 
     @classmethod
     def get_physics_dt(cls, physics_scene=None):
-        """Return the time step of the known scenes, which may not be all scenes of the stage."""
+        """Return the time step of one of the known scenes, which may not be all scenes of the stage."""
         cls._ensure_scene()
-        state = manager_state()
-        known = state.default if state.default in state.scenes else next(iter(state.scenes), None)
+        known = cls._scene_of_steps(manager_state())
         return 1.0 / 60.0 if known is None else scene_of(known).get_dt()
 
     @classmethod
@@ -110,10 +109,10 @@ class _Manager:
 
     @classmethod
     def _register(cls, callback, event, order):
-        """Register a callback; the object of a method is referenced weakly."""
+        """Register a callback; 5.1 references the object of a method weakly, later versions keep it alive."""
         state, running = manager_state(), kit()
         target = callback
-        if hasattr(callback, "__self__"):
+        if hasattr(callback, "__self__") and running.version == "5.1.0":
             held, name = weakref.proxy(callback.__self__), callback.__name__
 
             def target(*arguments):
@@ -147,6 +146,11 @@ class _Manager:
 
     @classmethod
     def _ensure_scene(cls):
+        raise NotImplementedError
+
+    @classmethod
+    def _scene_of_steps(cls, state):
+        """Return the path of the scene whose rate sets the step length; None if no scene is known."""
         raise NotImplementedError
 
 
@@ -236,6 +240,12 @@ class SimulationManager60(_Manager):
         if not manager_state().scenes:
             scene_of("/PhysicsScene")
 
+    @classmethod
+    def _scene_of_steps(cls, state):
+        """Return the first known scene, if it exists: the default scene does not matter."""
+        first = next(iter(state.scenes), None)
+        return first if first is not None and kit().context.get_stage().GetPrimAtPath(first) else None
+
 
 class SimulationManager51(_Manager):
     """Stand-in of `SimulationManager` of 5.1.0."""
@@ -273,6 +283,14 @@ class SimulationManager51(_Manager):
     def _ensure_scene(cls):
         """Do nothing, since 5.1 creates no scene."""
 
+    @classmethod
+    def _scene_of_steps(cls, state):
+        """Return the default scene, or the last known one."""
+        known = state.default if state.default in state.scenes else next(reversed(state.scenes), None)
+        if known is not None and not kit().context.get_stage().GetPrimAtPath(known):
+            raise RuntimeError("Accessed schema on invalid prim")
+        return known
+
 
 class ManagerState:
     """State and event handlers of the simulation manager."""
@@ -309,6 +327,10 @@ class ManagerState:
         if self._version == "5.1.0":
             SimulationManager51.initialize_physics()
             return
+        stage = self._kit.context.get_stage()
+        for path in [path for path in self.scenes if not stage.GetPrimAtPath(path)]:
+            self._kit.log.append(("warning", f"Removing stale physics scene reference at '{path}'"))
+            self.scenes.remove(path)
         name = (
             SimulationEvent.SIMULATION_STARTED if self.warmup_needed else SimulationEvent.SIMULATION_RESUMED
         )
@@ -324,14 +346,17 @@ class ManagerState:
             self.scenes.append(path)
 
     def _on_deletion(self, path):
-        self.scenes = [scene for scene in self.scenes if scene != path and not scene.startswith(path + "/")]
+        """Forget a deleted scene; one below a deleted prim stays known."""
+        self.scenes = [scene for scene in self.scenes if scene != path]
 
     def _on_stage(self, event):
-        """Clear all callbacks when a stage opens or closes; clients must register again.
+        """Clear all callbacks when a stage opens, from 6.0 also when it closes; clients must register again.
 
         Deletion callbacks are first called for the root path. Callback ids start again at 0, so an id of an
         earlier stage may belong to another client.
         """
+        if self._version == "5.1.0" and event.event_name == "omni.usd::stage:closed":
+            return
         self._kit.prim_deleted.call("/")
         self.callbacks.clear()
         self.next_uid = 0

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.engine import BodyState
+from pegasus.contracts.engine import BodyState
 from tests.isaac.fakes import gpu
 from tests.isaac.fakes.application import kit
 

@@ -2,19 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.core.backend import Backend as CoreBackend
-from pegasus.core.sensor import Reading
-from pegasus.core.state import VehicleState
+from pegasus.contracts.backend import Backend as CoreBackend
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.simulator.logic.backends.sensor_data import sensor_data
 from pegasus.simulator.logic.state import State
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor as CoreMultirotor
 
 __all__ = ["Backend", "BackendConfig"]
 
@@ -90,7 +88,7 @@ class CustomBackend(CoreBackend):
         self._dt = 0.0
         self._running = False
 
-    def bind(self, vehicle: "CoreMultirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Initialise the custom backend."""
         self._layered.joined(vehicle)
         self._custom.initialize(self._layered)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pegasus.backends import ROS2
 from pegasus.cameras import Camera, Lidar
-from pegasus.core.sensor import Sensor
+from pegasus.contracts.sensor import Sensor
 from pegasus.simulator.notices import require_known
 
 __all__ = ["ROS2Backend"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from pegasus.base.frames import swap_flu_frd
 from pegasus.cameras import CameraReading, LidarReading
-from pegasus.core.sensor import Reading
+from pegasus.contracts.reading import Reading
 from pegasus.sensors import BarometerReading, GpsReading, ImuReading, MagnetometerReading
 from pegasus.simulator.logic.state import State
 

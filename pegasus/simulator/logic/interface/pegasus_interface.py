@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Optional
+from typing import TYPE_CHECKING, Any, ClassVar, Optional, Protocol
 
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
@@ -16,13 +16,24 @@ from pegasus.simulator.params import DEFAULT_WORLD_SETTINGS, SIMULATION_ENVIRONM
 
 if TYPE_CHECKING:
     from pegasus.isaac.kit_session import KitSession
-    from pegasus.simulator.logic.vehicles.multirotor import Multirotor
 
 __all__ = ["PegasusInterface"]
 
 _log = logging.getLogger(__name__)
 
 _LAYOUT, _CAMERA = "/World/layout", "/OmniverseKit_Persp"
+
+
+class LayeredVehicle(Protocol):
+    """Vehicle of this layer."""
+
+    @property
+    def prim_path(self) -> str:
+        """Path of its prim."""
+
+    @property
+    def vehicle(self) -> CoreMultirotor:
+        """Its vehicle of Pegasus."""
 
 
 class PegasusInterface(Layered):
@@ -47,7 +58,7 @@ class PegasusInterface(Layered):
         self._world_settings: dict[str, Any] = dict(DEFAULT_WORLD_SETTINGS)
         self._origin = OriginSpec()
         self._session: KitSession | None = None
-        self._vehicles: dict[str, Multirotor] = {}
+        self._vehicles: dict[str, LayeredVehicle] = {}
 
     @property
     def world(self) -> Any:
@@ -184,7 +195,7 @@ class PegasusInterface(Layered):
         u, v, w = (float(value) for value in camera_target)
         isaac_sim().set_camera_view(_CAMERA, (x, y, z), (u, v, w))
 
-    def get_vehicle(self, stage_prefix: str) -> "Multirotor":
+    def get_vehicle(self, stage_prefix: str) -> LayeredVehicle:
         """Return a vehicle by the path of its prim.
 
         Raises:
@@ -192,7 +203,7 @@ class PegasusInterface(Layered):
         """
         return self._vehicles[stage_prefix]
 
-    def get_all_vehicles(self) -> dict[str, "Multirotor"]:
+    def get_all_vehicles(self) -> dict[str, LayeredVehicle]:
         """Return all vehicles by the paths of their prims."""
         return self._vehicles
 
@@ -204,7 +215,7 @@ class PegasusInterface(Layered):
         self.simulation()
         return free_path(kit.stage(), vehicle_path(stage_prefix.rpartition("/")[2])).rpartition("/")[2]
 
-    def add(self, vehicle: "Multirotor", flying: CoreMultirotor) -> None:
+    def add(self, vehicle: LayeredVehicle, flying: CoreMultirotor) -> None:
         """Add a vehicle to the simulation.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from pegasus import sensors
-from pegasus.core.sensor import Sensor as CoreSensor
+from pegasus.contracts.sensor import Sensor as CoreSensor
 from pegasus.simulator.notices import require_known
 
 __all__ = ["GPS", "IMU", "Barometer", "Magnetometer", "Sensor"]

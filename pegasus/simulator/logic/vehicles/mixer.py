@@ -3,20 +3,20 @@
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control import Allocation
-from pegasus.core.multirotor import Multirotor
+from pegasus.control.airloads import hover_speed
 
 
 class Mixer:
     """Allocation of thrust and torque to the rotors of the first copy of a vehicle."""
 
-    def __init__(self, vehicle: Multirotor) -> None:
+    def __init__(self, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
-        self._hover = np.full((1, 1), vehicle.mass * 9.81 / vehicle.rotor_count)
-        """Thrust of a rotor in hover [N], shape (1, 1)."""
-        density = self._density()
-        curve, still = vehicle.thrust_curve, np.zeros((1, 1))
-        force, torque = curve.thrust(curve.rotor_speed(self._hover, density), still, density)
+        density, gravity = self._density(), vehicle.environment.gravity_vector(vehicle.state.position[:1])
+        weight = vehicle.mass * float(np.linalg.norm(gravity))
+        hover = hover_speed(vehicle, weight, density)
+        force, torque = vehicle.thrust_curve.thrust(hover, np.zeros((1, 1)), density)
         ratio = float(torque[0, 0] / force[0, 0])
         self._allocation = Allocation(vehicle.layout, vehicle.center_of_mass, ratio, vehicle.inertia)
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.config.settings import names
-from pegasus.core.backend import Backend as CoreBackend
+from pegasus.contracts.backend import Backend as CoreBackend
+from pegasus.contracts.sensor import Sensor as CoreSensor
 from pegasus.core.multirotor import Multirotor as CoreMultirotor
-from pegasus.core.sensor import Sensor as CoreSensor
 from pegasus.simulator.logic.backends.ardupilot_mavlink_backend import ArduPilotMavlinkBackend
 from pegasus.simulator.logic.backends.backend import Backend, CustomBackend
 from pegasus.simulator.logic.backends.px4_mavlink_backend import PX4MavlinkBackend

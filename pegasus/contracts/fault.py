@@ -3,79 +3,22 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.components import build, require, require_vector
+from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError
+from pegasus.base.random_numbers import draw_key, next_keys
 from pegasus.base.registry import Registry
-from pegasus.core.fault_condition import Condition
-from pegasus.core.sensor import Reading
+from pegasus.base.streams import stream
+from pegasus.contracts.fault_condition import Condition, Region
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.vehicle import Vehicle
 
-if TYPE_CHECKING:
-    from pegasus.core.injection import Injection
-    from pegasus.core.multirotor import Multirotor
-
-
-@dataclass(frozen=True, kw_only=True)
-class Region:
-    """Part of the world; a place is in it that fulfils everything that is given."""
-
-    box: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None
-    """Two opposite corners [m]."""
-    center: tuple[float, float, float] | None = None
-    """Centre of a sphere [m]."""
-    radius: float | None = None
-    """Radius of the sphere [m]."""
-    lowest: float | None = None
-    """Least height above the world's origin [m]."""
-    highest: float | None = None
-    """Largest height above the world's origin [m]."""
-
-    def __post_init__(self) -> None:
-        given = (self.box, self.center, self.lowest, self.highest)
-        require(
-            any(part is not None for part in given),
-            "where",
-            {},
-            "must have a box, a center and radius, a lowest or a highest height",
-        )
-        if self.box is not None:
-            require(len(self.box) == 2, "box", self.box, "must hold two corners")
-            for corner in self.box:
-                require_vector("box", corner, unit="m")
-        require(
-            (self.center is None) == (self.radius is None),
-            "center",
-            self.center,
-            "must be given together with radius",
-        )
-        if self.center is not None:
-            require_vector("center", self.center, unit="m")
-        radius = self.radius
-        require(radius is None or 0 < radius < math.inf, "radius", radius, "must be above 0 m and finite")
-
-    def contains(self, position: Array) -> BoolArray:
-        """Return whether places are in the region, shape (N,).
-
-        Args:
-            position: Places in the world [m], shape (N, 3).
-        """
-        inside = np.ones(len(position), dtype=bool)
-        if self.box is not None:
-            corners = np.array(self.box, dtype=np.float64)
-            low, high = corners.min(axis=0), corners.max(axis=0)
-            inside &= ((position >= low) & (position <= high)).all(axis=1)
-        if self.center is not None and self.radius is not None:
-            away = position - np.array(self.center, dtype=np.float64)
-            inside &= (away * away).sum(axis=1) <= self.radius * self.radius
-        if self.lowest is not None:
-            inside &= position[:, 2] >= self.lowest
-        if self.highest is not None:
-            inside &= position[:, 2] <= self.highest
-        return inside
+TOLERANCE = 1e-9
+"""Tolerance of comparisons of times [s]."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +86,14 @@ class Fault:
         """Return the words that tell this fault from others of its model."""
         return []
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle does not have what fails.
 
         Args:
             vehicle: The vehicle.
         """
 
-    def condition(self) -> Callable[["Multirotor"], Any] | None:
+    def condition(self) -> Callable[[Vehicle], Any] | None:
         """Return the function that tells for which copies `when` holds; None without a condition."""
         return Condition.parsed(self.when) if isinstance(self.when, str) else self.when
 
@@ -198,7 +141,7 @@ class SensorFault(Fault):
         """Return the name of the sensor."""
         return [self.sensor]
 
-    def fit(self, vehicle: "Multirotor") -> None:
+    def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no such sensor."""
         require_sensor(vehicle, self.sensor)
 
@@ -213,7 +156,7 @@ class SensorFault(Fault):
         return reading
 
 
-def require_sensor(vehicle: "Multirotor", name: str) -> None:
+def require_sensor(vehicle: Vehicle, name: str) -> None:
     """Raise a ConfigError if a vehicle has no sensor of a name.
 
     Args:
@@ -222,6 +165,126 @@ def require_sensor(vehicle: "Multirotor", name: str) -> None:
     """
     known = ", ".join(vehicle.sensors) or "none"
     require(name in vehicle.sensors, "sensor", name, f"must be a sensor of {vehicle.name!r}: {known}")
+
+
+class Injection:
+    """Fault in a vehicle, with its schedule.
+
+    Args:
+        fault: The fault.
+        vehicle: The vehicle.
+        label: Name of the fault, unique in the vehicle.
+        rows: Indices of the copies that it concerns.
+        lasting: Whether it begins anew after a reset; otherwise a reset removes it.
+    """
+
+    def __init__(self, fault: Fault, vehicle: Vehicle, label: str, rows: IntArray, *, lasting: bool) -> None:
+        self.fault, self.vehicle, self.label, self.lasting = fault, vehicle, label, lasting
+        self.chosen = np.zeros(vehicle.count, dtype=bool)
+        self.chosen[rows] = True
+        self.begun: Array = np.full(vehicle.count, np.nan)
+        """Time at which it began in the episode of each copy, NaN before [s], shape (N,)."""
+        self.ended = np.zeros(vehicle.count, dtype=bool)
+        self.active = np.zeros(vehicle.count, dtype=bool)
+        """Copies that it acts on, shape (N,)."""
+        self.intensity: Array = np.zeros(vehicle.count)
+        """Share of the full effect by copy, 0 where it does not act, shape (N,)."""
+        self.since: Array = np.zeros(vehicle.count)
+        """Time since its beginning [s], shape (N,)."""
+        self.state: dict[str, Any] = {}
+        """Arrays of the fault's own, N rows each; removed by a reset."""
+        self.keys: Any = np.zeros(vehicle.count, dtype=np.uint64)
+        """Keys of the random numbers, shape (N,)."""
+        self._condition: Callable[[Vehicle], Any] | None = fault.condition()
+
+    @property
+    def acts(self) -> bool:
+        """True while it acts on at least one copy."""
+        return bool(self.active.any())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended for all copies and cannot begin again."""
+        return bool(self.ended[self.chosen].all())
+
+    def kept(self, name: str, make: Callable[[], Array]) -> Array:
+        """Return an array of the fault's own, made at its first use.
+
+        Args:
+            name: Name of the array.
+            make: Function that makes it, with N rows.
+        """
+        if name not in self.state:
+            self.state[name] = make()
+        array: Array = self.state[name]
+        return array
+
+    def restart(self, seed: int, rows: IntArray | slice = slice(None)) -> None:
+        """Bring the schedule of copies to the beginning.
+
+        Args:
+            seed: Seed of the simulation.
+            rows: The copies; for single ones, their random numbers are others than before.
+        """
+        if isinstance(rows, slice):
+            self.state.clear()
+            key = draw_key(stream(seed, self.vehicle.name, "fault", self.label))
+            self.keys[...] = key
+        else:
+            self.keys[rows] = next_keys(self.keys[rows])
+            for array in self.state.values():
+                if isinstance(array, np.ndarray):
+                    array[rows] = 0
+        self.begun[rows] = np.nan
+        self.ended[rows] = self.active[rows] = False
+        self.intensity[rows] = 0.0
+
+    def update(self, age: Array) -> tuple[BoolArray, BoolArray]:
+        """Advance the schedule, and return the copies for which the fault begins and ends, shape (N,) each.
+
+        Args:
+            age: Time since the beginning of the episode of each copy [s], shape (N,).
+        """
+        fault, vehicle = self.fault, self.vehicle
+        possible = self.chosen & ~self.ended
+        begins = possible & ~self.active
+        if fault.start is not None:
+            begins &= age >= fault.start - TOLERANCE
+        holds = np.ones(vehicle.count, dtype=bool)
+        if fault.where is not None:
+            holds &= fault.where.contains(vehicle.state.position)
+        if self._condition is not None and possible.any():
+            holds &= self._truth(vehicle)
+        begins &= holds
+        self.begun[begins] = age[begins]
+        active = self.active | begins
+        ends = active & ~possible
+        if fault.end is not None:
+            self.ended |= possible & (age >= fault.end - TOLERANCE)
+        if fault.duration is not None:
+            self.ended |= active & (age - self.begun >= fault.duration - TOLERANCE)
+        ends |= active & self.ended
+        if not fault.latch:
+            ends |= active & ~holds
+        was = self.active.copy()
+        self.active = active & ~ends
+        self.since = np.where(self.active, age - self.begun, 0.0)
+        grown = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
+        self.intensity = np.where(self.active, grown, 0.0)
+        return begins & self.active, ends & was
+
+    def _truth(self, vehicle: Vehicle) -> BoolArray:
+        assert self._condition is not None
+        given = np.asarray(self._condition(vehicle))
+        try:
+            truth: BoolArray = np.broadcast_to(given.astype(bool), (vehicle.count,))
+        except (ValueError, TypeError):
+            raise ConfigError(
+                f"must give truth values of shape ({vehicle.count},)",
+                field=f"condition of fault {self.label!r}",
+                value=given,
+            ) from None
+        return truth
 
 
 _ROOM = "pegasus.faults"

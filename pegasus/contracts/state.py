@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.elementary_arrays import atan2
 from pegasus.base.field_docs import fields_text
-from pegasus.core.trajectory import Trajectory
+from pegasus.contracts.trajectory import Trajectory
 
 
 @dataclass(eq=False)

@@ -1,24 +1,18 @@
-"""Contract of backends (controllers, autopilots, bridges), and the backends of one vehicle."""
+"""Contract of backends: controllers, autopilots, bridges."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
-
-import numpy as np
+from typing import Any
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.base.components import build, require, require_instance
-from pegasus.base.errors import ConfigError
+from pegasus.base.components import build
 from pegasus.base.registry import Registry
-from pegasus.core.command_watch import CommandWatch
-from pegasus.core.sensor import Reading
-from pegasus.core.state import Estimate, Plan, Reference, VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.backend_bank import BackendBank
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import Estimate, Plan, Reference, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 
 
 @dataclass(frozen=True)
@@ -75,6 +69,39 @@ def note_failure(failures: list[Failure], failure: Failure) -> None:
     failures.append(failure)
 
 
+class BackendBank(ABC):
+    """Driving backends of several vehicles that run together.
+
+    Args:
+        driven: The vehicles, each with its driving backend and the row of its first copy among the bodies.
+        bodies: Columns of all copies of all vehicles by name, M rows each.
+        rate: Physics rate [Hz].
+    """
+
+    @abstractmethod
+    def __init__(
+        self, driven: Sequence[tuple[Vehicle, Any, int]], bodies: Mapping[str, Array], rate: float
+    ) -> None: ...
+
+    @abstractmethod
+    def publish(self, step: int, t: float) -> None:
+        """Receive the states, which are in the columns.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+
+    @abstractmethod
+    def command(self, t: float, dt: float) -> None:
+        """Write the rotor speeds to hold until the next step into the column `command` [rad/s].
+
+        Args:
+            t: Simulation time [s], that of the last `publish`.
+            dt: Time since the previous command [s].
+        """
+
+
 class Backend:
     """Receiver of a vehicle's state and readings at every step; a driving one answers with rotor speeds.
 
@@ -125,11 +152,11 @@ class Backend:
         return ()
 
     @property
-    def bank(self) -> "type[BackendBank] | None":
+    def bank(self) -> type[BackendBank] | None:
         """Class that runs this driving backend together with others, in place of `publish` and `command`."""
         return None
 
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; called once, when the vehicle joins a simulation.
 
         Args:
@@ -199,145 +226,6 @@ BACKENDS: Registry[Backend] = Registry(
     },
 )
 """Backends by their name in YAML."""
-
-
-class BackendGroup(Sequence[Backend]):
-    """Backends of one vehicle, of which at most one drives.
-
-    Raises:
-        ConfigError: If something is not a backend, more than one drives, or one with a `command` does not say
-            whether it drives.
-    """
-
-    def __init__(self, backends: Iterable[Backend]) -> None:
-        listed = isinstance(backends, Sequence)
-        require(listed, "backends", backends, "must be a list", "write backends=[...]")
-        for k, backend in enumerate(backends):
-            require_instance(Backend, f"backends.{k}", backend)
-            _require_decision(backend, f"backends.{k}")
-        self._backends = list(backends)
-        drivers = [backend for backend in self._backends if backend.drives]
-        if len(drivers) > 1:
-            kinds = ", ".join(type(backend).__name__ for backend in drivers)
-            raise ConfigError(
-                "at most one backend may drive a vehicle",
-                field="backends",
-                value=kinds,
-                remedy="remove the others",
-            )
-        self.driver = drivers[0] if drivers else None
-        """The driving backend; None if there is none."""
-        self.reads_sensors = any(backend.reads_sensors for backend in self._backends)
-        """True if at least one backend uses the readings."""
-        self._watch = CommandWatch()
-        self._watch.is_open = self.driver is None or not self.driver.maps_outputs
-
-    @overload
-    def __getitem__(self, index: int) -> Backend: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Backend]: ...
-    def __getitem__(self, index: int | slice) -> Backend | list[Backend]:
-        return self._backends[index]
-
-    def __len__(self) -> int:
-        return len(self._backends)
-
-    def bind(self, vehicle: "Multirotor") -> None:
-        """Bind every backend; if one fails, stop those bound before, which may hold ports."""
-        bound: list[Backend] = []
-        try:
-            for backend in self:
-                bound.append(backend)
-                backend.bind(vehicle)
-        except BaseException:
-            for backend in bound:
-                backend.stop()
-            raise
-
-    def command(self, vehicle: "Multirotor", t: float) -> Array:
-        """Return the command of the driving backend [rad/s], shape (N, R); zeros without one.
-
-        Args:
-            vehicle: The vehicle.
-            t: Simulation time [s].
-
-        Raises:
-            ConfigError: If the command has the wrong shape.
-        """
-        shape = vehicle.state.rotor_speed.shape
-        if self.driver is None:
-            return np.zeros(shape)
-        answer = self.driver.command(t)
-        if self._watch.is_open:
-            self._watch.see(answer, vehicle, t)
-        if answer is None:
-            return np.zeros(shape)
-        command = np.asarray(answer, dtype=np.float64)
-        if command.shape != shape:
-            raise ConfigError(
-                f"must have shape {shape}: one rotor speed [rad/s] per vehicle and rotor",
-                field=f"shape of {_source(self.driver, vehicle, t)}",
-                value=command.shape,
-            )
-        return command
-
-    def require_restarts(self) -> None:
-        """Raise a ConfigError unless the driving backend can start single copies anew."""
-        driver = self.driver
-        if driver is not None and type(driver).reset_copies is Backend.reset_copies:
-            raise ConfigError(
-                "cannot start single copies anew",
-                field=type(driver).__name__,
-                remedy="reset the simulation, or give the class a method reset_copies",
-            )
-
-    def stop(self) -> None:
-        """Stop every backend, each one even if another fails, then raise the first failure."""
-        failures: list[Exception] = []
-        for backend in self:
-            try:
-                backend.stop()
-            except Exception as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-
-
-def _require_decision(backend: Backend, field: str) -> None:
-    """Raise a ConfigError if a backend has a `command`, but neither it nor its class sets `drives`."""
-    kind = type(backend)
-    decided = "drives" in vars(backend) or any(
-        "drives" in vars(base) for base in kind.__mro__ if base is not Backend
-    )
-    if kind.command is not Backend.command and not decided:
-        raise ConfigError(
-            "has a command, which nobody would call, since drives is not set",
-            field=field,
-            value=kind.__name__,
-            remedy="write drives = True in its class, or drives = False for a backend that only listens",
-        )
-
-
-def _source(driver: Backend | None, vehicle: "Multirotor", t: float) -> str:
-    return f"command of {type(driver).__name__} for vehicle {vehicle.name!r} at t = {t:g} s"
-
-
-def not_finite(driver: Backend | None, vehicle: "Multirotor", command: Array, t: float) -> ConfigError:
-    """Return the error of a command that is not finite.
-
-    Args:
-        driver: The driving backend.
-        vehicle: The vehicle.
-        command: Its command [rad/s], shape (N, R).
-        t: Simulation time [s].
-    """
-    copy, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
-    return ConfigError(
-        "rotor speeds must be finite",
-        field=f"{_source(driver, vehicle, t)}, copy {copy}, rotor {rotor}",
-        value=float(command[copy, rotor]),
-        remedy="check the controller's inputs and gains",
-    )
 
 
 def build_backends(specs: Iterable[Mapping[str, Any]]) -> list[Backend]:

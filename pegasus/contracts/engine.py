@@ -3,16 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.registry import Registry
-
-if TYPE_CHECKING:
-    from pegasus.scene.scene import Collider, Scene
+from pegasus.scene.scene import Collider, Scene
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class RigidBody:
     """Centre of mass in the body frame [m], shape (3,)."""
     inertia: Array
     """Inertia tensor about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
-    colliders: Sequence["Collider"]
+    colliders: Sequence[Collider]
     """Collision shapes, posed in the body frame."""
     position: Array
     """Initial position of the body frame [m], shape (3,)."""
@@ -114,7 +112,7 @@ class Engine(Protocol):
     Arrays over all bodies (`read`, `apply`) have one row per living body in the order of their adding.
     """
 
-    def load(self, scene: "Scene") -> None:
+    def load(self, scene: Scene) -> None:
         """Replace the world by the colliders of a scene; bodies are gone."""
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:

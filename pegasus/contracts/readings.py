@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from pegasus.base.errors import UnknownNameError, unknown_name
-from pegasus.core.sensor import Reading, Sensor
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.sensor import Sensor
 
 
 class Readings(dict[str, Reading]):

@@ -1,10 +1,10 @@
 """Contract of observers, which record or display a run."""
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from pegasus.core.simulation import Simulation
+S = TypeVar("S", contravariant=True)
+"""What an observer asks of a simulation; most take a whole `Simulation`."""
 
 _LEAST_STATE_RATE = 100.0  # [Hz]
 
@@ -22,13 +22,13 @@ def recorded_rate(state_rate: float | None, physics_rate: float) -> float:
     return min(state_rate, physics_rate)
 
 
-class Observer(Protocol):
+class Observer(Protocol[S]):
     """Observer of a run, which must not change it; the arrays of vehicles are live, so copy what you keep."""
 
-    def start(self, simulation: "Simulation") -> None:
+    def start(self, simulation: S) -> None:
         """Start; called when the simulation leaves the stopped state, before the first step."""
 
-    def record(self, simulation: "Simulation") -> None:
+    def record(self, simulation: S) -> None:
         """Record one step; called after the commands are computed and before the physics step."""
 
     def stop(self) -> None:

@@ -2,15 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import build
 from pegasus.base.registry import Registry
-from pegasus.core.state import Estimate, VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.state import Estimate, VehicleState
+from pegasus.contracts.vehicle import Vehicle
 
 FEEDBACK = ("position", "orientation", "velocity", "angular_velocity")
 """Quantities of a state that controllers read from columns."""
@@ -38,7 +36,7 @@ class Estimator(ABC):
         """The estimate as it is logged and shown, with its errors."""
 
     @abstractmethod
-    def bind(self, vehicle: "Multirotor") -> None:
+    def bind(self, vehicle: Vehicle) -> None:
         """Join a vehicle whose sensors are bound, and start from a fresh state.
 
         Args:

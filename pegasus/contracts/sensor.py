@@ -1,50 +1,19 @@
-"""Contract of sensors and readings, and the random numbers of a sensor."""
+"""Contract of sensors, their table, and the random numbers of a sensor."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import build, require, require_instance
-from pegasus.base.field_docs import fields_text
 from pegasus.base.registry import Registry
-from pegasus.core.state import VehicleState
-
-if TYPE_CHECKING:
-    from pegasus.core.multirotor import Multirotor
-    from pegasus.environment import Environment
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """Output of a sensor at one instant; subclasses add arrays with the leading axis N."""
-
-    stamp: float
-    """Simulation time of the reading [s]."""
-
-    def __init_subclass__(cls) -> None:
-        # Otherwise each subclass would get the method of dataclasses, which prints whole arrays.
-        if "__repr__" not in vars(cls):
-            setattr(cls, "__repr__", Reading.__repr__)  # noqa: B010
-
-    def __repr__(self) -> str:
-        """Return one line: the values with their units."""
-        return f"{type(self).__name__}({fields_text(self)})"
-
-
-def changed_reading(reading: Reading, fields: Mapping[str, Any]) -> Reading:
-    """Return a reading with other values of fields.
-
-    Args:
-        reading: The reading.
-        fields: Values by field.
-    """
-    return replace(reading, **fields)
-
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.environment import Environment
 
 _BLOCK = 1024
 """Amount of random numbers drawn from each stream at a time."""
@@ -60,17 +29,17 @@ class Sensor(ABC):
     rate_hz: float
     """Readings per second of simulated time [Hz]."""
 
-    vehicle: "Multirotor"
+    vehicle: Vehicle
     """Vehicle that carries the sensor; set by `bind`."""
     count: int
     """Number of vehicles N; set by `bind`."""
-    environment: "Environment"
+    environment: Environment
     """Gravity, air, wind, magnetic field and geographic origin; set by `bind`."""
     rng: np.random.Generator
     """This sensor's own stream, shared by all N vehicles; set by `bind`."""
     _rngs: list[np.random.Generator]
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.
 
         Args:

@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
 from pegasus.base.elementary_arrays import atan2
-from pegasus.core.path_derivatives import path_motion
+from pegasus.contracts.path_derivatives import path_motion
 
 Vec3: TypeAlias = tuple[float, float, float]
 

@@ -1,0 +1,168 @@
+"""Contract of vehicles, as sensors, backends, estimators and faults see them."""
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, IntArray
+from pegasus.config.scenario import VehicleSpec
+from pegasus.contracts.engine import RayHits
+from pegasus.contracts.reading import Reading
+from pegasus.contracts.state import VehicleState
+from pegasus.dynamics import BatteryState, Downwash, Drag, Motor, ThrustCurve
+from pegasus.environment import Environment
+from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.rotors import RotorLayout
+
+
+class Sensors(Protocol):
+    """Sensors of a vehicle by name; parts of a vehicle ask for those of the classes that they know."""
+
+    @property
+    def now(self) -> float:
+        """Simulation time of the present readings [s]; 0 before the first step."""
+
+    def last_reading(self, name: str) -> Reading | None:
+        """Return the last reading of a sensor without faults; None if there is none."""
+
+    def items(self) -> ItemsView[str, object]:
+        """Return names and sensors."""
+
+    def __getitem__(self, name: str, /) -> object: ...
+    def __contains__(self, name: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+
+
+class Surroundings(Protocol):
+    """World around the vehicles of a simulation."""
+
+    def cast(
+        self,
+        vehicle: "Vehicle",
+        origins: Array,
+        directions: Array,
+        max_range: float,
+        *,
+        rows: IntArray | slice = slice(None),
+    ) -> RayHits:
+        """Cast rays in the world that pass through the copy of the vehicle that casts them.
+
+        Args:
+            vehicle: The vehicle.
+            origins: Origins of the rays [m], the same number for each copy, shape (K, 3).
+            directions: Their directions in the world, shape (K, 3).
+            max_range: Longest distance [m].
+            rows: Copies that cast rays; all by default.
+        """
+
+
+class Airframe(Protocol):
+    """What N vehicles of one kind are made of; values of `parameters` may differ between the copies."""
+
+    @property
+    def spec(self) -> VehicleSpec:
+        """Description of the vehicle."""
+
+    @property
+    def file(self) -> Path | None:
+        """File of the vehicle; None without one."""
+
+    @property
+    def layout(self) -> RotorLayout:
+        """The rotors."""
+
+    @property
+    def rotor_count(self) -> int:
+        """Number of rotors R of each vehicle."""
+
+    @property
+    def mass(self) -> float:
+        """Mass of one vehicle [kg]."""
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
+
+    @property
+    def center_of_mass(self) -> Array:
+        """Centre of mass in the body frame [m], shape (3,)."""
+
+    @property
+    def motor(self) -> Motor:
+        """Model of the motors."""
+
+    @property
+    def thrust_curve(self) -> ThrustCurve:
+        """Model of the propellers."""
+
+    @property
+    def drag(self) -> Drag | None:
+        """Model of the drag; None without one."""
+
+    @property
+    def downwash(self) -> Downwash | None:
+        """Model of the air that the rotors blow at other vehicles; None without one."""
+
+    @property
+    def parameters(self) -> Sequence[VehicleParameters]:
+        """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
+
+
+class Vehicle(Airframe, Protocol):
+    """N vehicles of one kind, which are in a simulation."""
+
+    @property
+    def name(self) -> str:
+        """Name, unique in the simulation."""
+
+    @property
+    def count(self) -> int:
+        """Number of vehicles N."""
+
+    @property
+    def state(self) -> VehicleState:
+        """True state; its arrays are live and read-only."""
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """State, inputs and outputs of the step by name, N rows each."""
+
+    @property
+    def rotor_centers(self) -> Array:
+        """Centres of the discs in the world [m], shape (N, R, 3)."""
+
+    @property
+    def battery(self) -> BatteryState | None:
+        """The batteries; None without them."""
+
+    @property
+    def sensors(self) -> Sensors:
+        """The sensors by name."""
+
+    @property
+    def environment(self) -> Environment:
+        """Gravity, air, wind and magnetic field."""
+
+    @property
+    def physics_rate(self) -> float:
+        """Steps per second of the simulation [Hz]."""
+
+    @property
+    def manager(self) -> Surroundings:
+        """The world around."""
+
+    def raycast(
+        self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
+    ) -> RayHits:
+        """Cast rays from each vehicle; they pass through its own body.
+
+        Args:
+            directions: Directions in the body frame, shape (K, 3).
+            max_range: Longest distance [m].
+            origin: Origin of the rays in the body frame [m], shape (3,).
+
+        Returns:
+            N * K hits, those of the first vehicle first.
+        """

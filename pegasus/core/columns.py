@@ -1,0 +1,116 @@
+"""Columns of a vehicle: state, inputs and outputs of its step, and attributes that are views of them."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.plant_energy import EnergyRows
+from pegasus.core.plant_models import PARAMETERS
+from pegasus.dynamics import plant_rows
+from pegasus.dynamics.battery_step import BatteryRows
+from pegasus.dynamics.driven_rotors import DrivenRows
+from pegasus.dynamics.ground_effect import FAR
+from pegasus.dynamics.rotor_wrenches import SeparateRows
+from pegasus.environment.turbulence import GustState
+
+_SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
+    f"{name}_share" for name in ("voltage", "capacity", "resistance")
+}
+"""Columns that are 1 without faults."""
+
+
+@dataclass
+class FaultRows:
+    """Inputs of the step that only faults set."""
+
+    wind_shock: Column[Vec3]
+    """Velocity of the air that faults add to the wind, world [m/s]."""
+
+
+_SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
+
+
+def own_columns(count: int, rotor_count: int) -> dict[str, Array]:
+    """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
+
+    Args:
+        count: Number of copies N.
+        rotor_count: Number of rotors R.
+    """
+    return {
+        name: _initial(name, (count, rotor_count) if table else (count,), element)
+        for name, table, element in copy_columns()
+    }
+
+
+class ColumnView:
+    """Attribute of a vehicle: one of its columns; an assignment writes into it.
+
+    Args:
+        name: Name of the column.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, vehicle: Vehicle, owner: type) -> Array:
+        return vehicle.columns[self._name]
+
+    def __set__(self, vehicle: Vehicle, values: Array) -> None:
+        vehicle.columns[self._name][...] = values
+
+
+class StateView:
+    """Attribute of a vehicle: an array of its state, which is only read.
+
+    Args:
+        name: Name of the field of the state.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, vehicle: Vehicle, owner: type) -> Array:
+        array: Array = getattr(vehicle.state, self._name)
+        return array
+
+    def __set__(self, vehicle: Vehicle, values: object) -> None:
+        given = "position" if self._name == "position" else f"position, {self._name}=..."
+        raise AttributeError(
+            f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by "
+            f"vehicle.place({given}), or give its start to Multirotor"
+        )
+
+
+@cache
+def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
+    """Return name, being a table, and element of each column that has one row per copy."""
+    kinds = plant_rows.PlantRows, DrivenRows, SeparateRows, BatteryRows, EnergyRows, GustState, FaultRows
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    return tuple(
+        (name, get_origin(hint) is Table, get_args(hint)[0])
+        for name, hint in hints.items()
+        if name not in PARAMETERS and get_origin(hint) in (Column, Table)
+    )
+
+
+def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
+    array: Array = np.zeros(shape + _SHAPES[element], dtype=np.int32 if element is int else np.float64)
+    if element is Quat:
+        array[..., 3] = 1.0
+    elif element is Mat33:
+        array[...] = np.eye(3)
+    elif name == "ground_normal":
+        array[..., 2] = 1.0
+    elif name == "ceiling_normal":
+        array[..., 2] = -1.0
+    elif name == "ceiling_offset":
+        array[...] = -FAR
+    elif name in _SHARES:
+        array[...] = 1.0
+    return array

@@ -1,0 +1,250 @@
+"""Step of a vehicle of Isaac Lab on the device of its bodies, without copies through the host."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.contracts.backend import Backend
+from pegasus.contracts.state import VehicleState
+from pegasus.core.actuation import warn_of_battery
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.plant import step_fault
+from pegasus.core.plant_models import (
+    battery_rows,
+    custom_laws,
+    parameters_of,
+    plant_kernel,
+    plant_rows_kind,
+    plant_rows_of,
+)
+from pegasus.core.simulation import Simulation
+from pegasus.dynamics.battery_step import BatteryRows, draw
+from pegasus.dynamics.plant import observe
+from pegasus.dynamics.plant_rows import MotionRows, WrenchRows
+from pegasus.environment.samples import Sampler, Samples, models_in_numpy
+from pegasus.isaac.lab_kernels import LabRows, find_body_force, reset_motion, take_motion
+
+if TYPE_CHECKING:
+    from isaaclab.assets import RigidObject
+
+_STATE = tuple(field.name for field in fields(VehicleState))
+_DOWNLOADED = (
+    *_STATE,
+    *(field.name for field in fields(WrenchRows)),
+    *("command", "limited_command", "shaft_power", "load", "wind", "air_density", "gravity"),
+    *("fault", "free_velocity", "free_angular_velocity"),
+    *("charge", "voltage", "current", "cell_state", "empty", "news", "lowest_speed", "highest_speed"),
+)
+"""Columns that a download copies to the host."""
+
+
+def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Backend]) -> str | None:
+    """Return what needs the host in each step; None if the step can run on the device alone.
+
+    Args:
+        simulation: The simulation, with this vehicle only.
+        vehicle: The vehicle.
+        backends: Its backends, without that of the actions.
+    """
+    wind, columns = simulation.environment.wind, vehicle.columns
+    python = models_in_numpy(simulation.environment)
+    needs = {
+        "backends": len(backends) > 0,
+        "the estimator": vehicle.estimator is not None,
+        # The vehicle fits one for its battery by itself.
+        "sensors (none with sensors={})": any(name != "battery" for name in vehicle.sensors),
+        "the ground effect, or a model in NumPy": not vehicle.actuation.is_compiled,
+        "downwash": vehicle.downwash is not None and vehicle.count > 1,
+        "turbulence, or wind that differs between rotors": wind.turbulence is not None
+        or wind.at_rotors is not None,
+        f"{' and '.join(python)} in NumPy": len(python) > 0,
+        "faults": len(vehicle.faults) > 0,
+        "observers": len(simulation.observers) > 0,
+        "a disturbance": bool(columns["push"].any() or columns["twist"].any()),
+    }
+    return next((need for need, there in needs.items() if there), None)
+
+
+class LabDevice:
+    """Columns and kernels of the step of one vehicle, on the device of its bodies.
+
+    Isaac Lab's arrays are converted between single and double precision by PyTorch, on the same device. Its
+    default stream and those of Warp wait for each other (Warp, PyTorch interoperability, stream conversion).
+
+    Args:
+        simulation: The simulation, with this vehicle only, playing.
+        vehicle: The vehicle, for which `host_need` is None.
+        asset: Asset of its bodies.
+        weight: Weights that Isaac Lab applies, world [N], shape (N, 3).
+    """
+
+    def __init__(
+        self, simulation: Simulation, vehicle: Multirotor, asset: "RigidObject", weight: Array
+    ) -> None:
+        # Not at the top: it imports Warp, which only this step needs.
+        import warp as wp
+
+        from pegasus.base.compiler import Rows, device_arrays, shared_kernel
+
+        self._simulation, self._vehicle, self._asset = simulation, vehicle, asset
+        self.device, count, custom = str(asset.device), vehicle.count, custom_laws([vehicle])
+        parameters = parameters_of([vehicle])
+        own = {
+            "pose": np.zeros((count, 7)),
+            "motion": np.zeros((count, 6)),
+            "is_reset": np.zeros(count, dtype=np.int32),
+            "weight": weight,
+            "body_force": np.zeros((count, 3)),
+            "bell": np.zeros(1, dtype=np.int32),
+        }
+        kinds = plant_rows_kind(custom), LabRows, BatteryRows
+        self._arrays = arrays = device_arrays(kinds, {**vehicle.columns, **parameters, **own}, self.device)
+        plant = plant_rows_of(custom, {**parameters, **arrays}, self.device)
+        self._advance = plant_kernel(custom).launch(plant, count, simulation.dt, apart=True)
+        rows = Rows(LabRows, arrays, device=self.device)
+        self._take = shared_kernel(take_motion).launch(rows, count)
+        self._reset = shared_kernel(reset_motion).launch(rows, count, vehicle.rotor_count)
+        self._find_force = shared_kernel(find_body_force).launch(rows, count)
+        motion = Rows(MotionRows, arrays, device=self.device)
+        self._observe = shared_kernel(observe).launch(motion, count, simulation.rate)
+        self._draw = None
+        if vehicle.battery is not None:
+            supplies = battery_rows([vehicle], arrays, self.device)
+            self._draw = shared_kernel(draw).launch(supplies, count, simulation.dt)
+        density = vehicle.actuation.uses_air_density
+        self._air = Samples(arrays["wind"], arrays["air_density"], arrays["gravity"], density)
+        self._sampler = Sampler(simulation.environment, arrays["position"], self._air, self.device)
+        self._wrench = [wp.zeros((count, 1), dtype=wp.vec3f, device=self.device) for _ in range(2)]
+        self._wrench_tensors = [wp.to_torch(array) for array in self._wrench]
+        names = (*_STATE, *own, "command", "torque")
+        self._tensors: dict[str, Any] = {name: wp.to_torch(arrays[name]) for name in names}
+        self._is_downloaded = True
+
+    def state(self, field: str) -> Any:
+        """Return a field of the state as a tensor of the device, which later steps change, shape (N, ...).
+
+        Args:
+            field: Name of an array of `VehicleState`.
+
+        Raises:
+            ConfigError: If the state has no such array.
+        """
+        require(field in _STATE, "field", field, f"must be one of {', '.join(_STATE)}")
+        return self._tensors[field]
+
+    def set_rotor_speeds(self, speeds: Any) -> None:
+        """Set the commands of the coming steps.
+
+        Args:
+            speeds: Rotor speeds, tensor or array [rad/s], shape (N, R).
+
+        Raises:
+            ConfigError: If the shape is wrong.
+        """
+        given, command = self._tensor(speeds), self._tensors["command"]
+        right = tuple(given.shape) == tuple(command.shape)
+        require(right, "speeds", tuple(given.shape), f"must have the shape {tuple(command.shape)}")
+        command.copy_(given)
+
+    def advance(self) -> None:
+        """Run the step, and set the wrench of the next physics step.
+
+        Raises:
+            ConfigError: If the sampled environment has a model in NumPy; once per second of simulated time,
+                if a command, a wrench or the motion of a copy is not finite or has diverged.
+        """
+        simulation, position = self._simulation, self._arrays["position"]
+        if not self._sampler.fits(simulation.environment, position, self._air):
+            self._sampler = Sampler(simulation.environment, position, self._air, self.device)
+        self._sampler(simulation.time)
+        self._advance(simulation.dt)
+        if self._draw is not None:
+            self._draw(simulation.dt)
+        self._find_force()
+        for tensor, name in zip(self._wrench_tensors, ("body_force", "torque"), strict=True):
+            tensor.copy_(self._tensors[name][:, None])
+        force, torque = self._wrench
+        self._asset.instantaneous_wrench_composer.set_forces_and_torques_index(forces=force, torques=torque)
+        self._is_downloaded = False
+        if simulation.step_count % round(simulation.rate) == 0:
+            self._check()
+
+    def observe(self) -> None:
+        """Read the state after a physics step, and advance the clock."""
+        self._read()
+        self._take()
+        self._observe(self._simulation.rate)
+        self._simulation.step_count += 1
+        self._is_downloaded = False
+
+    def reset(self, env_ids: Any) -> None:
+        """Take over the poses of copies, with rotors at rest and no acceleration.
+
+        Args:
+            env_ids: Numbers of the environments, list, array or tensor.
+        """
+        self._read()
+        chosen = self._tensors["is_reset"]
+        chosen[:] = 0
+        chosen[self._tensor(env_ids)] = 1
+        self._reset()
+        self._is_downloaded = False
+
+    def download(self) -> None:
+        """Copy state and wrenches to the columns of the vehicle on the host, if they are older.
+
+        Raises:
+            ConfigError: If a command, a wrench or the motion of a copy is not finite or has diverged.
+        """
+        if not self._is_downloaded:
+            self._is_downloaded = True
+            for name in _DOWNLOADED:
+                column = self._vehicle.columns[name]
+                column[...] = self._arrays[name].numpy().reshape(column.shape)
+            self._check()
+
+    def _check(self) -> None:
+        """Warn of batteries; raise a ConfigError after what is not finite or has diverged."""
+        if self._arrays["bell"].numpy()[0]:
+            self._arrays["bell"].fill_(0)
+            self.download()
+            self._arrays["news"].fill_(0)
+            warn_of_battery(self._vehicle, self._simulation.time)
+        if self._arrays["alarm"].numpy()[0]:
+            self._arrays["alarm"].fill_(0)
+            self.download()
+            # Copies that were reset meanwhile are sound again.
+            if self._vehicle.columns["fault"].any():
+                raise step_fault([self._vehicle], self._vehicle.columns, self._simulation.time)
+
+    def _read(self) -> None:
+        """Take the present poses and velocities of Isaac Lab."""
+        data = self._asset.data
+        self._tensors["pose"].copy_(data.root_link_pose_w.torch)
+        self._tensors["motion"].copy_(data.root_link_vel_w.torch)
+
+    def _tensor(self, values: Any) -> Any:
+        """Return numbers as a tensor on the device; one that is there already is not copied."""
+        import torch
+
+        return torch.as_tensor(values, device=self.device).detach()
+
+
+def require_device(need: str | None) -> None:
+    """Raise a ConfigError if something needs the host.
+
+    Args:
+        need: What needs the host, None if nothing does.
+    """
+    if need is not None:
+        raise ConfigError(
+            f"{need} would need the host in each step",
+            field="on_device",
+            value=True,
+            remedy="leave that away, or use on_device=False",
+        )
