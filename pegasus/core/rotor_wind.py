@@ -73,6 +73,12 @@ class RotorWinds:
             self._moment[0] = t
             self._launch(dt, self._jets, self._varies)
 
+    @property
+    def used(self) -> bool:
+        """Whether the wind differs between the rotors, or is turbulent."""
+        wind = self._environment.wind
+        return wind.at_rotors is not None or wind.turbulence is not None
+
     def _prepare(self, wind: Wind, dt: float) -> None:
         """Prepare the launch for a wind."""
         self._wind, self._parameters = wind, wind.parameters

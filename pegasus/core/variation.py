@@ -16,7 +16,6 @@ from pegasus.base.step_math import Word
 from pegasus.base.streams import stream
 from pegasus.config.distributions import Distribution, UniformSpec
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.plant_models import law_of
 from pegasus.core.rotor_air import has_jet_law
 from pegasus.dynamics import Battery, Downwash
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
@@ -159,7 +158,7 @@ def _is_compiled(model: Any) -> bool:
     """Return whether the parameters of a model are in the compiled step."""
     if isinstance(model, Battery):
         return True
-    return has_jet_law(model) if isinstance(model, Downwash) else law_of(model) is not None
+    return has_jet_law(model) if isinstance(model, Downwash) else type(model).law is not None
 
 
 def _one_per_copy(values: npt.ArrayLike, count: int) -> Array:

@@ -10,6 +10,28 @@ launch()
 
 from pegasus.base.tracing.adjoint import vjp
 from pegasus.base.tracing.symbols import TraceError
-from pegasus.base.tracing.traces import Argument, Column, Trace, column, trace, uniform, uniform_values
+from pegasus.base.tracing.traces import (
+    Argument,
+    Column,
+    Trace,
+    column,
+    parameter_arrays,
+    shape_of,
+    trace,
+    uniform,
+    varied,
+)
 
-__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values", "vjp"]
+__all__ = [
+    "Argument",
+    "Column",
+    "Trace",
+    "TraceError",
+    "column",
+    "parameter_arrays",
+    "shape_of",
+    "trace",
+    "uniform",
+    "varied",
+    "vjp",
+]

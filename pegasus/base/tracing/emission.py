@@ -22,8 +22,9 @@ _ROW = 8
 def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
     """Return the body of a C++ function (columns, first, last, steps) that runs a trace over rows.
 
-    `columns` holds the addresses of inputs, then of outputs. Rows from `first` to `last` - 1 are run, each
-    for a number of steps, of which outputs with names of inputs are handed on.
+    `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart. Rows from
+    `first` to `last` - 1 are run, each for a number of steps, of which outputs with names of inputs are
+    handed on.
 
     Args:
         trace: The trace.
@@ -47,51 +48,53 @@ class _Text:
     def text(self) -> str:
         """Return the whole text."""
         trace = self._trace
-        count = len(trace.inputs)
+        count, total = len(trace.inputs), len(trace.inputs) + len(trace.outputs)
         moving = [(k, c) for k, c in enumerate(trace.inputs) if not c.uniform]
-        results = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
-        lines = [f"px_real* const c{k} = (px_real*)columns.data[{k}];" for k in range(count + len(results))]
+        outputs = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
+        results = [(k, c) for k, c, _ in outputs if not c.uniform]
+        lines = [f"px_real* const c{k} = (px_real*)columns.data[{k}];" for k in range(total)]
+        # Rows of some arrays are longer than what is used of them; of others the length is known.
+        widths = {k: f"w{k}" if c.rows else str(c.size) for k, c in (*moving, *results)}
         for k, c in enumerate(trace.inputs):
             if c.uniform and not c.table:
                 lines += [f"const px_reals i{k}_{n} = px_reals(c{k}[{n}]);" for n in range(c.size)]
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
         body = self._statements([s for s in trace.operations if s.place not in self._fixed])
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
-        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c in moving]
-        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c, _ in results]
+        for k, c in (*moving, *results):
+            if c.rows:
+                lines.append(f"long long w{k} = columns.data[{total + k}];")
+            lines.append(f"px_real* p{k} = c{k} + row * {widths[k]};")
         if self._lanes > 1:
-            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c in moving]
-            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c, _ in results]
+            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c in (*moving, *results)]
             lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
-            for k, c in moving:
-                size = c.size * self._lanes
-                lines.append(
-                    f"for (int n = 0; n < {size}; n++) b{k}[n] = n < left * {c.size} ? p{k}[n] : px_real(0);"
-                )
-            lines += [f"p{k} = b{k};" for k, *_ in (*moving, *results)] + ["}"]
+            lines += [f"px_take(p{k}, {widths[k]}, {c.size}, left, b{k});" for k, c in moving]
+            lines += [f"p{k} = b{k};" for k, _ in (*moving, *results)]
+            lines += [f"w{k} = {c.size};" for k, c in (*moving, *results) if c.rows] + ["}"]
         for k, c in moving:
             const = "" if c.name in self._carried else "const "
-            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {c.size}, {n});" for n in range(c.size)]
-        lines += [f"px_reals o{k}_{n} = px_reals(0);" for k, c, _ in results for n in range(c.size)]
+            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {widths[k]}, {n});" for n in range(c.size)]
+        lines += [f"px_reals o{k}_{n} = px_reals(0);" for k, c, _ in outputs for n in range(c.size)]
         loop = bool(self._carried)
         if loop:
             lines.append("for (long long step = 0; step < steps; step++) {")
         lines += body
-        for k, _, values in results:
+        for k, c, values in outputs:
             lines += [f"o{k}_{n} = {self._name(x, REAL)};" for n, x in enumerate(values)]
-        for k, c, _ in results:
+            if c.uniform:
+                lines.append(f"px_alarm(c{k}, o{k}_0, last - row);")
+        for k, c in results:
             if c.name in self._carried:
                 lines += [f"i{self._places[c.name]}_{n} = o{k}_{n};" for n in range(c.size)]
         if loop:
             lines.append("}")
-        for k, c, _ in results:
-            lines += [f"px_store(p{k}, {c.size}, {n}, o{k}_{n});" for n in range(c.size)]
+        for k, c in results:
+            lines += [f"px_store(p{k}, {widths[k]}, {n}, o{k}_{n});" for n in range(c.size)]
         if self._lanes > 1:
             lines.append(f"if (left < {self._lanes}) {{")
-            for k, c, _ in results:
-                lines.append(
-                    f"for (int n = 0; n < left * {c.size}; n++) (c{k} + row * {c.size})[n] = b{k}[n];"
-                )
+            for k, c in results:
+                width = f"columns.data[{total + k}]" if c.rows else c.size
+                lines.append(f"px_give(b{k}, c{k} + row * {width}, {width}, {c.size}, left);")
             lines.append("}")
         lines.append("}")
         head = [

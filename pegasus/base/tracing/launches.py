@@ -11,13 +11,11 @@ from pegasus.base.compiler import announce_compilation, start_warp
 from pegasus.base.errors import ConfigError
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
-from pegasus.base.tracing.traces import Column, Trace
+from pegasus.base.tracing.traces import TABLE_PADDING, Column, Trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
 _REALS: dict[Any, Any] = {wp.float32: np.float32, wp.float64: np.float64}
-_PADDING = 7
-"""Numbers beyond the end of a table that a read of a row may touch."""
 
 
 class Program:
@@ -73,11 +71,11 @@ class Launch:
     """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch`."""
 
     def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
-        self._tables: list[tuple[Any, Any]] = []
         self._device = program.device
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
-        self._kept = [self._checked(program, column, arrays, count) for column in columns]
-        addresses = np.array([_address(a) for a in self._kept], dtype=np.uint64)
+        self._kept = [_checked(program, column, arrays, count) for column in columns]
+        apart_by = [_width(a) for a in self._kept]
+        addresses = np.array([*map(_address, self._kept), *apart_by], dtype=np.uint64)
         self._addresses: Any = wp.array(addresses, dtype=wp.uint64, device=self._device)
         on_cpu = self._device == "cpu"
         parts = portions(count) if on_cpu and apart else [(0, count)]
@@ -101,11 +99,6 @@ class Launch:
         Args:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
         """
-        for padded, values in self._tables:
-            if isinstance(padded, wp.array):
-                wp.copy(padded, values.flatten(), count=values.size)
-            else:
-                padded[: values.size] = values.reshape(-1)
         if steps != self._steps:
             for command in self._commands:
                 command.set_param_at_index(4, steps)
@@ -115,33 +108,45 @@ class Launch:
         else:
             run_together(self._calls)
 
-    def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
-        values = arrays.get(column.name)
-        rows = 1 if column.uniform else count
-        title = f"{program.trace.title}: the column {column.name}"
-        if values is None:
-            raise ValueError(f"{title} is missing")
-        on_gpu = isinstance(values, wp.array)
-        kind = np.dtype(_REALS.get(values.dtype, object)) if on_gpu else values.dtype
-        contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
-        if kind != program.real or not contiguous or values.size < rows * column.size:
-            shape = (rows, column.width) if column.width else (rows,)
-            raise ValueError(
-                f"{title} is {kind} of shape {values.shape}; "
-                f"it must be contiguous {program.real} of shape {shape}"
-            )
-        if not column.table:
-            return values
-        size = column.size + _PADDING
-        padded: Any = wp.zeros(size, values.dtype, self._device) if on_gpu else np.zeros(size, program.real)
-        self._tables.append((padded, values))
-        return padded
+
+def _checked(program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
+    """Return the array of a column.
+
+    Raises:
+        ValueError: If it is missing, or has another shape or type.
+    """
+    values = arrays.get(column.name)
+    rows = 1 if column.uniform else count
+    title = f"{program.trace.title}: the column {column.name}"
+    if values is None:
+        raise ValueError(f"{title} is missing")
+    on_gpu = isinstance(values, wp.array)
+    kind = np.dtype(_REALS.get(values.dtype, object)) if on_gpu else values.dtype
+    contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
+    if column.rows and not on_gpu and not contiguous:
+        # Views of the first numbers of longer rows.
+        contiguous = values[:1].flags.c_contiguous and values[0].size >= column.size
+    size = column.size + TABLE_PADDING if column.table else column.size
+    if kind != program.real or not contiguous or values.size < rows * size:
+        shape = (rows, column.width) if column.width else (rows,)
+        room = f", and room for {TABLE_PADDING} more" if column.table else ""
+        raise ValueError(
+            f"{title} is {kind} of shape {values.shape}; "
+            f"it must be contiguous {program.real} of shape {shape}{room}"
+        )
+    return values
 
 
 def _address(values: Any) -> int:
     """Return the address of the first number of an array."""
     address: int = values.ptr if isinstance(values, wp.array) else values.ctypes.data
     return address
+
+
+def _width(values: Any) -> int:
+    """Return how far the rows of an array are apart, in numbers."""
+    width: int = values.strides[0] // (8 if values.dtype in (wp.float64, np.float64) else 4)
+    return width
 
 
 @functools.cache

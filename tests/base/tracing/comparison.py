@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Mat33, Quat, Vec3
-from pegasus.base.tracing import Argument, Trace, trace, uniform_values
+from pegasus.base.tracing import Argument, Trace, parameter_arrays, trace
 from pegasus.base.tracing.launches import Program
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-320, 1e300, -1e300, 2.0)
@@ -44,8 +44,8 @@ def flat_result(value: Any) -> list[float]:
 
 def drawn(laws: Laws, made: Trace, count: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return columns of random numbers, the last rows with edge values among them."""
-    given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.uniform]
-    arrays: dict[str, Array] = {name: values for a in given for name, values in uniform_values(a).items()}
+    given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.values]
+    arrays: dict[str, Array] = {name: values for a in given for name, values in parameter_arrays(a).items()}
     for c in made.inputs:
         if not c.uniform:
             values = rng.normal(0.0, 1.0, (count, c.size)) * 10.0 ** rng.integers(-2, 3, (count, 1))
@@ -62,7 +62,9 @@ def row_of(name: str, kind: Any, width: int, arrays: Mapping[str, Array], i: int
         hints = get_type_hints(kind)
         parts: Any = (row_of(f"{name}.{f.name}", hints[f.name], 0, arrays, i) for f in fields(kind))
         return kind(*parts)
-    row = arrays[name][i].tolist()
+    # An argument that the function does not use is no input.
+    size = width or {Vec3: 3, Quat: 4}.get(kind, 1)
+    row = arrays[name][i].tolist() if name in arrays else [1.0] * size
     return tuple(row) if width else kind(*row)
 
 
@@ -70,8 +72,8 @@ def by_python(law: Any, arguments: Sequence[Any], arrays: Mapping[str, Array], i
     """Return the numbers of a law for a row; None where Python raises an error of arithmetic."""
     values: list[Any] = []
     for a in arguments:
-        if not isinstance(a, Argument) or a.uniform:
-            values.append(a.value if isinstance(a, Argument) else a)
+        if not isinstance(a, Argument) or a.values:
+            values.append(a.values[0] if isinstance(a, Argument) else a)
         else:
             values.append(row_of(a.name, a.kind, a.width, arrays, i))
     try:
