@@ -265,3 +265,21 @@ def wrapped(angle: Real) -> Real:
 
 def _number(x: Any) -> Any:
     return x if type(x) is float or isinstance(x, Symbolic | Known) else float(x)
+
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    if kind in (float, int, Word):
+        return kind  # type: ignore[no-any-return]
+    if kind in (Vec3, Quat):
+        return lambda row: kind(*row.tolist())
+    if kind is Mat33:
+        return lambda rows: Mat33(*rows.ravel().tolist())
+    return lambda structure: structure
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Vec3):
+        return (value.x, value.y, value.z)
+    if isinstance(value, Quat):
+        return (value.x, value.y, value.z, value.w)
+    return value.rows if isinstance(value, Mat33) else value
