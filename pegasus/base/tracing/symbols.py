@@ -18,6 +18,13 @@ from pegasus.base.step_types import NOTHING, Known, Symbolic, Word, bits_of, flo
 REAL, INTEGER, WORD, TRUTH = "real", "integer", "word", "truth"
 
 
+_FOREIGN = (
+    "a function of C or NumPy got a number that differs between rows; use those of pegasus.base.step_math"
+)
+_OF_NUMPY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"}
+"""Operations with numbers of NumPy on the left."""
+
+
 class TraceError(ValueError):
     """Function that cannot be traced; the message names file and line."""
 
@@ -128,8 +135,13 @@ class Symbol(Symbolic):
         )
 
     def __float__(self) -> float:
-        raise TypeError("a function of C or NumPy got a number that differs between rows; "
-                        "use those of pegasus.base.step_math")  # fmt: skip
+        raise TypeError(_FOREIGN)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        op = _OF_NUMPY.get(function.__name__)
+        if op is None or method != "__call__" or options:
+            raise TypeError(_FOREIGN)
+        return self.graph.number(op, *inputs)
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.place}>"
