@@ -10,6 +10,7 @@ import warp as wp
 
 from pegasus import Multirotor, Simulation
 from pegasus.base import compiler
+from pegasus.base.tracing import launches
 from pegasus.control import GeometricController, GuidedController
 from pegasus.isaac import lab_kernels
 from pegasus.recording import EnergyAudit
@@ -25,7 +26,16 @@ def kept(function, *arguments):
     return kernel
 
 
-compiler.kernel_of = kept
+class Kept(launches.Program):
+    """Program whose kernel is kept."""
+
+    def __init__(self, trace, **options):
+        super().__init__(trace, **options)
+        text = launches.source_of_trace(trace, single=False, lanes=1)
+        kernels[f"{trace.title}_{trace.key}"] = launches.kernel_of_text(f"{trace.key}_gpu", text)
+
+
+compiler.kernel_of, launches.Program = kept, Kept
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))

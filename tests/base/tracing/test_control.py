@@ -13,7 +13,6 @@ from pegasus.control.control_step import Body, Setpoint
 from pegasus.control.geometric import geometric_law
 from pegasus.control.mixing import Mixing, allocate
 from tests.base.tracing.comparison import differences
-from tests.base.tracing.plant_step import Cells
 
 Triple = tuple[float, float, float]
 
@@ -36,9 +35,22 @@ class Gains:
     drag_compensation: float = 0.5
 
 
+class Cells:
+    """Values of a table of one row."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, place: tuple[int, int]) -> Any:
+        return self._values[place[1]]
+
+    def __setitem__(self, place: tuple[int, int], value: Any) -> None:
+        self._values[place[1]] = value
+
+
 def allocated(mixing: Mixing, force: Vec3, torque: Vec3, lower: Real, upper: Real) -> Reals:
     """Return the thrusts of four rotors."""
-    thrust: Any = Cells([0.0] * 4, table=True)
+    thrust: Any = Cells([0.0] * 4)
     allocate(0, thrust, mixing, force, torque, lower, upper)
     return tuple(thrust[0, r] for r in range(4))
 
