@@ -128,15 +128,9 @@ class Numbers:
     """
 
     def __init__(self, device: str, **values: float) -> None:
-        self.arrays: dict[str, Any] = {name: np.array([value]) for name, value in values.items()}
         self._on_cpu = device == "cpu"
-        if not self._on_cpu:
-            import warp as wp
-
-            self.arrays = {
-                name: wp.array(values, dtype=wp.float64, device=device)
-                for name, values in self.arrays.items()
-            }
+        self.arrays = arrays_on(device, {name: np.array([value]) for name, value in values.items()})
+        """Arrays by name."""
 
     def set(self, name: str, value: float) -> None:
         """Set a number."""
@@ -144,6 +138,19 @@ class Numbers:
             self.arrays[name][0] = value
         else:
             self.arrays[name].fill_(value)
+
+
+def arrays_on(device: str, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Return arrays on a device.
+
+    Args:
+        device: `cpu`, or a GPU such as `cuda:0`.
+        arrays: The arrays by name.
+    """
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import on_device
+
+    return {name: on_device(values, device) for name, values in arrays.items()}
 
 
 class VehicleGroup:
@@ -173,8 +180,8 @@ class VehicleGroup:
         self.rotor_count, self.device = vehicle.rotor_count, device
         self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
-        self.parameters = device_parameters(self.machine, device)
-        self._arrays = {**columns, **self.parameters, **self._numbers.arrays, "alarm": alarm}
+        parameters = arrays_on(device, parameter_arrays(self.machine))
+        self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
         self._dt = 0.0
         self._launches: dict[bool, Callable[[], None]] = {}
 
@@ -264,18 +271,3 @@ def _are_alike(
         return False
     mine, its = parameter_arrays(one), parameter_arrays(other_one)
     return all(np.array_equal(mine[name], its[name]) for name in mine)
-
-
-def device_parameters(argument: Any, device: str) -> dict[str, Any]:
-    """Return the numbers of a model as arrays on a device.
-
-    Args:
-        argument: The model as an argument of a trace.
-        device: The device.
-    """
-    arrays = parameter_arrays(argument)
-    if device == "cpu":
-        return arrays
-    import warp as wp
-
-    return {name: wp.array(values, dtype=wp.float64, device=device) for name, values in arrays.items()}

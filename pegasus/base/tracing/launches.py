@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from pegasus.base.arrays import Array
 from pegasus.base.compiler import announce_compilation, start_warp
 from pegasus.base.errors import ConfigError
 from pegasus.base.row_threads import portions, run_together
@@ -135,6 +136,16 @@ def _checked(program: Program, column: Column, arrays: Mapping[str, Any], count:
             f"it must be contiguous {program.real} of shape {shape}{room}"
         )
     return values
+
+
+def on_device(values: Array, device: str) -> Any:
+    """Return numbers as an array on a device: the same array on the CPU, a copy on a GPU.
+
+    Args:
+        values: The numbers.
+        device: `cpu`, or a GPU such as `cuda:0`.
+    """
+    return values if device == "cpu" else wp.array(values, dtype=wp.float64, device=device)
 
 
 def _address(values: Any) -> int:
