@@ -17,8 +17,6 @@ class LaunchRows(Protocol):
     """Device of Warp on which they are."""
     structure: Any
     """Structure of arrays that the kernel takes."""
-    adjoint: Any
-    """Structure of their derivatives; None without them."""
 
     def exchange(self, arrays: Mapping[str, Any]) -> None:
         """Use other arrays for columns."""
@@ -40,11 +38,8 @@ class Launch:
     ) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
         self._values = tuple(values)
-        threads = count
-        runs: list[int] = []
-        if not kernel.module.options["enable_backward"]:
-            # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
-            threads, runs = (1, [0, count]) if rows.device == "cpu" else (count, [0, 1])
+        # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
+        threads, runs = (1, [0, count]) if rows.device == "cpu" else (count, [0, 1])
         self._command: Any = wp.launch(
             kernel, threads, [rows.structure, *values, *runs], device=rows.device, record_cmd=True
         )
@@ -56,11 +51,10 @@ class Launch:
         if packs and rows.device == "cpu":
             arguments = self._command.params[1:]
             kind = _packed_arguments(*map(type, arguments))
-            parts = portions(count) if apart and runs else [(0, count)]
+            parts = portions(count) if apart else [(0, count)]
             self._packed = [kind(*arguments) for _ in parts]
-            if runs:
-                for packed, part in zip(self._packed, parts, strict=True):
-                    self._set_rows(packed, *part)
+            for packed, part in zip(self._packed, parts, strict=True):
+                self._set_rows(packed, *part)
             self._run = self._packed_run()
 
     def __call__(self, *values: float) -> None:
@@ -109,28 +103,6 @@ class Launch:
             for packed in self._packed:
                 setattr(packed, f"argument_{k + 1}", value)
         self._values = (*values, *self._values[len(values) :])
-
-    def backward(self) -> None:
-        """Add derivatives by what the launch read, from those by what it wrote, with its last values.
-
-        The launches of a computation are run backward in reverse order; derivatives by what was written are
-        consumed. Arrays must still hold what the launch read: no kernel may overwrite its inputs.
-
-        Raises:
-            ValueError: If the kernel or the rows were made without gradients.
-        """
-        if not self._kernel.module.options["enable_backward"] or self._rows.adjoint is None:
-            needed = "Kernel(..., gradients=True) and Rows(..., gradients=Gradients())"
-            raise ValueError(f"a backward launch needs {needed}")
-        wp.launch(
-            self._kernel,
-            self._count,
-            [self._rows.structure, *self._values],
-            adj_inputs=[self._rows.adjoint, *[None] * len(self._values)],
-            device=self._rows.device,
-            adjoint=True,
-            block_dim=1 if self._rows.device == "cpu" else 256,
-        )
 
 
 @functools.cache
