@@ -11,6 +11,8 @@ from pegasus.base.tracing.traces import Trace
 
 _SUPPORT = Path(__file__).with_name("lanes.h")
 _TYPES = {REAL: "px_reals", INTEGER: "px_wholes", WORD: "px_words", TRUTH: "px_truths"}
+_STORED = {REAL: "px_real", INTEGER: "int", WORD: "px_uword"}
+"""Types of the numbers of columns."""
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
     "eq": "==", "ne": "!=", "and": "&", "or": "|", "bitand": "&", "bitxor": "^", "shift": ">>",
@@ -50,42 +52,46 @@ class _Text:
         count = len(trace.inputs)
         moving = [(k, c) for k, c in enumerate(trace.inputs) if not c.uniform]
         results = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
-        lines = [f"px_real* const c{k} = (px_real*)columns.data[{k}];" for k in range(count + len(results))]
+        every = [*moving, *((k, c) for k, c, _ in results)]
+        types = [_STORED[c.kind] for c in (*trace.inputs, *(c for _, c, _ in results))]
+        lines = [f"{t}* const c{k} = ({t}*)columns.data[{k}];" for k, t in enumerate(types)]
         for k, c in enumerate(trace.inputs):
             if c.uniform and not c.table:
                 lines += [f"const px_reals i{k}_{n} = px_reals(c{k}[{n}]);" for n in range(c.size)]
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
         body = self._statements([s for s in trace.operations if s.place not in self._fixed])
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
-        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c in moving]
-        lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c, _ in results]
+        lines += [f"{types[k]}* p{k} = c{k} + row * {c.size};" for k, c in every]
         if self._lanes > 1:
-            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c in moving]
-            lines += [f"px_real b{k}[{c.size * self._lanes}];" for k, c, _ in results]
+            lines += [f"{types[k]} b{k}[{c.size * self._lanes}];" for k, c in every]
             lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
             for k, c in moving:
                 size = c.size * self._lanes
-                lines.append(
-                    f"for (int n = 0; n < {size}; n++) b{k}[n] = n < left * {c.size} ? p{k}[n] : px_real(0);"
-                )
-            lines += [f"p{k} = b{k};" for k, *_ in (*moving, *results)] + ["}"]
+                lines.append(f"for (int n = 0; n < {size}; n++) b{k}[n] = n < left * {c.size} ? p{k}[n] : 0;")
+            lines += [f"p{k} = b{k};" for k, _ in every] + ["}"]
         for k, c in moving:
             const = "" if c.name in self._carried else "const "
-            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {c.size}, {n});" for n in range(c.size)]
-        lines += [f"px_reals o{k}_{n} = px_reals(0);" for k, c, _ in results for n in range(c.size)]
+            kind = _TYPES[c.kind]
+            lines += [
+                f"{const}{kind} i{k}_{n} = {kind[:-1]}_load(p{k}, {c.size}, {n});" for n in range(c.size)
+            ]
+        lines += [
+            f"{_TYPES[c.kind]} o{k}_{n} = {_TYPES[c.kind]}(0);" for k, c, _ in results for n in range(c.size)
+        ]
         loop = bool(self._carried)
         if loop:
             lines.append("for (long long step = 0; step < steps; step++) {")
         lines += body
-        for k, _, values in results:
-            lines += [f"o{k}_{n} = {self._name(x, REAL)};" for n, x in enumerate(values)]
+        for k, c, values in results:
+            lines += [f"o{k}_{n} = {self._name(x, c.kind)};" for n, x in enumerate(values)]
         for k, c, _ in results:
             if c.name in self._carried:
                 lines += [f"i{self._places[c.name]}_{n} = o{k}_{n};" for n in range(c.size)]
         if loop:
             lines.append("}")
         for k, c, _ in results:
-            lines += [f"px_store(p{k}, {c.size}, {n}, o{k}_{n});" for n in range(c.size)]
+            store = f"{_TYPES[c.kind][:-1]}_store"
+            lines += [f"{store}(p{k}, {c.size}, {n}, o{k}_{n});" for n in range(c.size)]
         if self._lanes > 1:
             lines.append(f"if (left < {self._lanes}) {{")
             for k, c, _ in results:
@@ -115,6 +121,8 @@ class _Text:
         lines: list[str] = []
         done: set[int] = set()
         for s in symbols:
+            if _is_fixed_read(s):
+                continue
             pack = self._packs.get(s.place)
             if pack is None or s.place in self._fixed:
                 lines.append(f"const {_TYPES[s.kind]} v{s.place} = {self._expression(s)};")
@@ -194,9 +202,12 @@ class _Text:
     def _name(self, value: Any, kind: str) -> str:
         """Return the name or the literal of a value of a kind."""
         if isinstance(value, Symbol):
-            if value.op == "input":
-                return f"i{self._places[value.args[0]]}_{value.args[1]}"
             name = f"v{value.place}"
+            if value.op == "input":
+                name = f"i{self._places[value.args[0]]}_{value.args[1]}"
+            elif _is_fixed_read(value):
+                # Read where it is used: many of them would fill the registers before the loop.
+                name = f"px_reals({self._table(value.args[0])[0]}[{value.args[1]}])"
             if value.kind == kind:
                 return name
             if value.kind == TRUTH:
@@ -227,8 +238,21 @@ class _Text:
             return f"px_not({self._name(s.args[0], TRUTH)})"
         if s.op in ("int", "real", "word"):
             return f"px_convert({self._name(s.args[0], kinds[0])}, {_TYPES[s.kind]})"
+        if (
+            s.op == "floordiv"
+            and not isinstance(s.args[1], Symbol)
+            and s.args[1].bit_count() == 1
+            and s.args[1] > 0
+        ):
+            # An arithmetic shift rounds down, too.
+            return f"{self._name(s.args[0], kinds[0])} >> {s.args[1].bit_length() - 1}"
         names = (self._name(x, kinds[0]) for x in s.args)
         return f"px_{s.op}({', '.join(names)})"
+
+
+def _is_fixed_read(s: Symbol) -> bool:
+    """Return whether an operation reads a table at a constant place."""
+    return s.op == "gather" and not isinstance(s.args[1], Symbol)
 
 
 def _place(s: Symbol) -> tuple[Any, Any, int]:

@@ -1,23 +1,30 @@
 """Compilation of traces by Warp, and their launches over arrays."""
 
 import functools
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from pegasus.base.compiler import announce_compilation, start_warp
+from pegasus.base.compiler import announce_compilation, compiled_once, start_warp
 from pegasus.base.errors import ConfigError
+from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
-from pegasus.base.tracing.traces import Column, Trace
+from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
+from pegasus.base.tracing.traces import PADDING, Argument, Column, Trace, structure, trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
-_REALS: dict[Any, Any] = {wp.float32: np.float32, wp.float64: np.float64}
-_PADDING = 7
-"""Numbers beyond the end of a table that a read of a row may touch."""
+_TYPES: dict[Any, Any] = {
+    wp.float32: np.float32, wp.float64: np.float64, wp.int32: np.int32, wp.uint64: np.uint64
+}  # fmt: skip
+_KINDS = {INTEGER: np.dtype(np.int32), WORD: np.dtype(np.uint64)}
+"""Types of columns of whole numbers."""
+_STEPS = 4
+"""Place of the number of steps among the arguments of a kernel."""
 
 
 class Program:
@@ -44,7 +51,8 @@ class Program:
         self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{lanes}", text)
         announce_compilation(self.kernel.module.name)
         try:
-            self.kernel.module.load(device, 1 if device == "cpu" else 256)
+            with compiled_once(self.kernel.module.name):
+                self.kernel.module.load(device, 1 if device == "cpu" else 256)
         except Exception as error:
             reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise ConfigError(
@@ -59,7 +67,8 @@ class Program:
         Args:
             arrays: Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform
                 inputs (width,). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
-                may be the array of an input. They are kept alive.
+                may be the array of an input. They are kept alive. A table with 7 numbers of room beyond its
+                end, as `uniform_values` makes it, is used as it stands; others are copied at each call.
             count: Number of rows.
             apart: Whether several threads may run many rows.
 
@@ -74,6 +83,7 @@ class Launch:
 
     def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
         self._tables: list[tuple[Any, Any]] = []
+        self._vectors: list[Any] = []
         self._device = program.device
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
         self._kept = [self._checked(program, column, arrays, count) for column in columns]
@@ -92,7 +102,9 @@ class Launch:
             )
             for first, rows in parts
         ]
-        self._calls = [command.launch for command in self._commands]
+        packed = [packed_launch(program.kernel, command) for command in self._commands] if on_cpu else []
+        self._packed = [part for part in packed if part is not None]
+        self._calls = [part.run for part in self._packed] or [command.launch for command in self._commands]
         self._steps = 1
 
     def __call__(self, steps: int = 1) -> None:
@@ -107,8 +119,10 @@ class Launch:
             else:
                 padded[: values.size] = values.reshape(-1)
         if steps != self._steps:
+            for part in self._packed:
+                part.set(_STEPS, steps)
             for command in self._commands:
-                command.set_param_at_index(4, steps)
+                command.set_param_at_index(_STEPS, steps)
             self._steps = steps
         if len(self._calls) == 1:
             self._calls[0]()
@@ -116,26 +130,95 @@ class Launch:
             run_together(self._calls)
 
     def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
-        values = arrays.get(column.name)
+        values: Any = arrays.get(column.name)
         rows = 1 if column.uniform else count
         title = f"{program.trace.title}: the column {column.name}"
         if values is None:
             raise ValueError(f"{title} is missing")
         on_gpu = isinstance(values, wp.array)
-        kind = np.dtype(_REALS.get(values.dtype, object)) if on_gpu else values.dtype
+        if on_gpu and values.dtype not in _TYPES:
+            # Vectors of Warp are rows of numbers.
+            self._vectors.append(values)
+            real = wp.float64 if program.real == np.float64 else wp.float32
+            values = wp.array(
+                ptr=values.ptr, dtype=real, shape=(len(values), column.size), device=values.device
+            )
+        kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
+        expected = _KINDS.get(column.kind, program.real)
         contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
-        if kind != program.real or not contiguous or values.size < rows * column.size:
-            shape = (rows, column.width) if column.width else (rows,)
+        if kind != expected or not contiguous or values.size < rows * column.size:
+            shape: tuple[int, ...] = (rows, column.width) if column.width else (rows,)
             raise ValueError(
                 f"{title} is {kind} of shape {values.shape}; "
-                f"it must be contiguous {program.real} of shape {shape}"
+                f"it must be contiguous {expected} of shape {shape}"
             )
-        if not column.table:
+        size = column.size + PADDING
+        if not column.table or values.size >= size:
             return values
-        size = column.size + _PADDING
         padded: Any = wp.zeros(size, values.dtype, self._device) if on_gpu else np.zeros(size, program.real)
         self._tables.append((padded, values))
         return padded
+
+
+def device_numbers(values: Any, device: str) -> Any:
+    """Return a copy of an array of double precision on a device.
+
+    Args:
+        values: The array.
+        device: `cpu`, or a GPU such as `cuda:0`.
+    """
+    return wp.array(values, dtype=wp.float64, device=device)
+
+
+def program_of(
+    function: Any,
+    *arguments: Any,
+    outputs: tuple[str, ...] = (),
+    real: Any = np.float64,
+    lanes: int = LANES,
+    device: str = "cpu",
+) -> Program:
+    """Return the program of a function, traced and compiled once for each structure of its arguments.
+
+    Args:
+        function: The function; see `trace`.
+        arguments: Its arguments: inputs, and literals that can be hashed.
+        outputs: Names of the results.
+        real: See `Program`.
+        lanes: See `Program`.
+        device: See `Program`.
+
+    Raises:
+        ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
+    """
+    key = (
+        function,
+        outputs,
+        real,
+        lanes,
+        device,
+        *(
+            (a.name, structure(a.value)) if isinstance(a, Argument) and a.uniform else (type(a), a)
+            for a in arguments
+        ),
+    )
+    with _LOCK:
+        if key not in _PROGRAMS:
+            try:
+                made = trace(function, *arguments, outputs=outputs)
+            except TraceError as error:
+                raise ConfigError(
+                    str(error),
+                    field="law",
+                    remedy="use numbers, vectors and the functions of pegasus.base.step_math, "
+                    "or write the model in NumPy",
+                ) from error
+            _PROGRAMS[key] = Program(made, real=real, lanes=lanes, device=device)
+        return _PROGRAMS[key]
+
+
+_PROGRAMS: dict[Any, Program] = {}
+_LOCK = threading.RLock()
 
 
 def _address(values: Any) -> int:

@@ -2,18 +2,21 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, get_type_hints
 
 import numpy as np
 
-from pegasus.base.step_types import Mat33, Quat, Vec3
+from pegasus.base.arrays import Array
+from pegasus.base.step_types import Mat33, Quat, Vec3, Word
 from pegasus.base.tracing.functions import Runner
-from pegasus.base.tracing.symbols import REAL, Graph, InputTable, Symbol
+from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable, Symbol
 
-_SIZES: dict[Any, int] = {float: 0, int: 0, Vec3: 3, Quat: 4, Mat33: 9}
-_TRIPLE = tuple[float, float, float]
+_SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
+_KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
+PADDING = 7
+"""Numbers beyond the end of a table that a read of a row may touch."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
 
     Args:
         name: Name of the column.
-        kind: `Real`, `Vec3`, `Quat`, or a dataclass of them, whose fields are columns `name.field`.
+        kind: `Real`, `int`, `Word`, `Vec3`, `Quat`, or a dataclass of them, whose fields are columns
+            `name.field`.
         width: Number of values per row, passed as a tuple; 0 for one value.
     """
     return Argument(name, kind, width, uniform=False)
@@ -41,11 +45,11 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
 def uniform(name: str, value: Any) -> Argument:
     """Return an argument that is the same for all rows and may be changed without compiling anew.
 
-    Numbers of a dataclass are inputs, whole numbers and texts among them are literals, since they choose
-    the structure of the code. A tuple of more than four numbers is a table.
+    Numbers of a dataclass are inputs; whole numbers, texts and functions among them are literals, since they
+    choose the structure of the code. A tuple of more than four numbers and an array are tables.
 
     Args:
-        name: Name of the input; the fields of a dataclass are inputs `name.field`.
+        name: Name of the input; the fields of a dataclass are inputs `name.field`, parts of a tuple `name.0`.
         value: Its value now, from which the structure is taken.
     """
     return Argument(name, type(value), 0, uniform=True, value=value)
@@ -53,7 +57,10 @@ def uniform(name: str, value: Any) -> Argument:
 
 @dataclass(frozen=True)
 class Column:
-    """Input or output of a trace: an array of shape (N,) or (N, width); (1,) or (width,) if uniform."""
+    """Input or output of a trace: an array of shape (N,) or (N, width); (1,) or (width,) if uniform.
+
+    Its numbers are of the program's precision, int32 of kind `integer`, uint64 of kind `word`.
+    """
 
     name: str
     width: int
@@ -61,6 +68,8 @@ class Column:
     uniform: bool = False
     table: bool = False
     """Whether it is a table of numbers that code reads by an index."""
+    kind: str = REAL
+    """`real`, `integer` or `word`; an output has that of the input whose next value it is, else `real`."""
 
     @property
     def size(self) -> int:
@@ -137,7 +146,8 @@ def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] 
     many = isinstance(result, tuple)
     names = list(outputs) or ([f"result_{k}" for k in range(len(result))] if many else ["result"])
     results = [_output(name, part) for name, part in zip(names, result if many else [result], strict=True)]
-    flat = [pair for pairs in results for pair in pairs]
+    kinds = {c.name: c.kind for c in inputs}
+    flat = [(replace(c, kind=kinds.get(c.name, REAL)), part) for pairs in results for c, part in pairs]
     return Trace(graph, inputs, flat, getattr(function, "__name__", type(function).__name__))
 
 
@@ -158,57 +168,93 @@ def _varying(graph: Graph, name: str, kind: Any, width: int, inputs: list[Column
         inputs.append(Column(name, width * size))
         parts = [_number(graph, name, k) for k in range(width * size)]
         return tuple(kind(*parts[k * size : k * size + size]) for k in range(width))
-    inputs.append(Column(name, width or size))
-    parts = [_number(graph, name, k) for k in range(max(width or size, 1))]
+    number = _KINDS.get(kind, REAL)
+    inputs.append(Column(name, width or size, kind=number))
+    parts = [_number(graph, name, k, number) for k in range(max(width or size, 1))]
     if width:
         return tuple(parts)
-    if kind is int:
-        return graph.converted(parts[0], "integer")
     return kind(*parts) if size else parts[0]
 
 
 def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
-    if is_dataclass(value):
-        made = {
-            f.name: _uniform(graph, f"{name}.{f.name}", getattr(value, f.name), inputs) for f in fields(value)
-        }
-        return _filled(type(value), made)
-    if isinstance(value, Vec3 | Quat):
-        size = _SIZES[type(value)]
-        inputs.append(Column(name, size, uniform=True))
-        parts: list[Any] = [_number(graph, name, k) for k in range(size)]
-        return type(value)(*parts)
-    if isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):
-        table = len(value) > 4
-        inputs.append(Column(name, len(value), uniform=True, table=table))
-        return (
-            InputTable(graph, name, len(value))
-            if table
-            else tuple(_number(graph, name, k) for k in range(len(value)))
-        )
-    if isinstance(value, float | np.floating):
-        inputs.append(Column(name, 0, uniform=True))
-        return _number(graph, name, 0)
-    return value
+    parts = _parts(name, value)
+    if parts is not None:
+        made = {key: _uniform(graph, title, part, inputs) for key, title, part in parts}
+        return tuple(made.values()) if isinstance(value, tuple) else _filled(type(value), made)
+    numbers = _numbers(value)
+    if numbers is None:
+        return value
+    size = len(numbers)
+    table = _is_table(value)
+    inputs.append(Column(name, 0 if isinstance(value, float) else size, uniform=True, table=table))
+    if table:
+        return InputTable(graph, name, size)
+    symbols: list[Any] = [_number(graph, name, k) for k in range(size)]
+    if isinstance(value, tuple):
+        return tuple(symbols)
+    return type(value)(*symbols) if isinstance(value, Vec3 | Quat) else symbols[0]
 
 
 def uniform_values(argument: Argument) -> dict[str, Any]:
-    """Return the values of a uniform argument's columns by name, as arrays of shape (width,)."""
+    """Return the values of a uniform argument's columns by name, as arrays of shape (width,).
+
+    Tables have room beyond their end, as `Program.launch` needs it to use them without a copy.
+
+    Args:
+        argument: The argument.
+    """
 
     def gather(name: str, value: Any) -> None:
-        if is_dataclass(value):
-            for f in fields(value):
-                gather(f"{name}.{f.name}", getattr(value, f.name))
-        elif isinstance(value, Vec3 | Quat):
-            found[name] = np.array([value[k] for k in range(_SIZES[type(value)])])
-        elif isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):
-            found[name] = np.array(value, dtype=np.float64)
-        elif isinstance(value, float | np.floating):
-            found[name] = np.array([value], dtype=np.float64)
+        parts = _parts(name, value)
+        if parts is not None:
+            for _, title, part in parts:
+                gather(title, part)
+            return
+        numbers = _numbers(value)
+        if numbers is not None:
+            found[name] = np.zeros(len(numbers) + (PADDING if _is_table(value) else 0))
+            found[name][: len(numbers)] = numbers
 
     found: dict[str, Any] = {}
     gather(argument.name, argument.value)
     return found
+
+
+def structure(value: Any) -> Any:
+    """Return what the code of a uniform argument depends on: types, lengths of tables, and literals.
+
+    Args:
+        value: Value of the argument.
+    """
+    parts = _parts("", value)
+    if parts is not None:
+        return type(value), *((key, structure(part)) for key, _, part in parts)
+    numbers = _numbers(value)
+    return (type(value), value) if numbers is None else (type(value), len(numbers))
+
+
+def _parts(name: str, value: Any) -> list[tuple[Any, str, Any]] | None:
+    """Return key, title and value of each part of a dataclass or a mixed tuple; None for a single value."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(f.name, f"{name}.{f.name}", getattr(value, f.name)) for f in fields(value)]
+    if isinstance(value, tuple) and _numbers(value) is None:
+        return [(k, f"{name}.{k}", part) for k, part in enumerate(value)]
+    return None
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > 4)
+
+
+def _numbers(value: Any) -> Sequence[float] | Array | None:
+    """Return the numbers of a uniform value that are inputs; None for literals and composed values."""
+    if isinstance(value, Vec3 | Quat):
+        return [value[k] for k in range(_SIZES[type(value)])]
+    if isinstance(value, tuple):
+        return value if value and all(isinstance(x, int | float) for x in value) else None
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value
+    return [value] if isinstance(value, float) else None
 
 
 def _filled(kind: Any, values: dict[str, Any]) -> Any:
@@ -219,8 +265,8 @@ def _filled(kind: Any, values: dict[str, Any]) -> Any:
     return made
 
 
-def _number(graph: Graph, name: str, k: int) -> Symbol:
-    return graph.raw("input", (name, k), REAL)
+def _number(graph: Graph, name: str, k: int, kind: str = REAL) -> Symbol:
+    return graph.raw("input", (name, k), kind)
 
 
 def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import warp as wp
 
 from pegasus import Multirotor
 from pegasus.base import elementary, row_threads
-from pegasus.base.step_math import Quat, Real, Vec3
-from pegasus.base.tracing import TraceError, column, trace, uniform
-from pegasus.base.tracing.launches import Program
+from pegasus.base.random_numbers import normal_vector
+from pegasus.base.step_math import Quat, Real, Vec3, Word, floor
+from pegasus.base.tracing import TraceError, column, trace, uniform, uniform_values
+from pegasus.base.tracing.launches import Program, program_of
 from pegasus.dynamics.drag import LinearDrag, linear_drag
 from tests.base.tracing import laws
 from tests.base.tracing.comparison import equal, flat_result
@@ -118,6 +120,77 @@ def test_a_missing_or_wrong_column_is_named() -> None:
         program.launch({**good, "f": np.ones((5, 3), dtype=np.float32)}, 5)
     with pytest.raises(ValueError, match=r"the column v is float64 of shape \(5, 3\); .* \(6, 3\)"):
         program.launch(good, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    laws: tuple[Any, ...]
+    numbers: tuple[Any, ...]
+    grid: Any
+
+
+def of_parts(p: Parts, x: Real) -> Real:
+    """Return a sum of laws handed over, and a number of a grid by a computed and by fixed places."""
+    total = p.grid[int(floor(x))] + p.grid[2] * p.grid[0]
+    for law, own in zip(p.laws, p.numbers, strict=True):
+        total = total + law(own, x)
+    return total
+
+
+def line(p: LinearDrag, x: Real) -> Real:
+    """Return a product with a number of a dataclass."""
+    return p.coefficients[1] * x
+
+
+def scaled_by(p: float, x: Real) -> Real:
+    """Return a product with a number."""
+    return p * x
+
+
+def test_tuples_of_parts_and_arrays_are_inputs() -> None:
+    """A sum of winds, or another file of a field of the same size, would be compiled anew."""
+    x, results, programs = np.linspace(0.0, 4.9, 21), [], []
+    for factor in (1.0, 3.0):
+        grid = np.arange(5.0) * factor
+        p = Parts((line, scaled_by), (LinearDrag(coefficients=(0.0, factor, 0.0)), 0.5 * factor), grid)
+        given, out = uniform("p", p), np.zeros(21)
+        programs.append(program_of(of_parts, given, column("x"), outputs=("out",)))
+        programs[-1].launch({**uniform_values(given), "x": x, "out": out}, 21)()
+        results.append(out)
+        assert equal(out, np.array([of_parts(p, v) for v in x.tolist()]))
+    assert programs[0] is programs[1]
+    assert not equal(*results)
+    other = uniform("p", replace(p, laws=(scaled_by, scaled_by), numbers=(1.0, 2.0)))
+    assert program_of(of_parts, other, column("x"), outputs=("out",)) is not programs[0]
+
+
+def counted(key: Word, count: int, x: Real) -> tuple[Word, int, Real]:
+    """Return the next key and count, and a number drawn by them."""
+    drawn = x
+    if count > 2:
+        drawn = normal_vector(key, count, 7, 0)[1]
+    return (key ^ Word(count)) >> Word(1), count - 3, drawn
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_whole_numbers_and_words_are_columns(lanes: int) -> None:
+    """Keys of random numbers would lose bits as real numbers."""
+    made = trace(
+        counted, column("key", Word), column("count", int), column("x"), outputs=("key", "count", "x")
+    )
+    count = 13
+    columns: dict[str, Any] = {
+        "key": np.random.default_rng(3).integers(2**64, size=count, dtype=np.uint64),
+        "count": np.arange(count, dtype=np.int32) * 100_003,
+        "x": np.linspace(0.0, 1.0, count),
+    }
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    expected = [counted(Word(key), n, x) for key, n, x in rows]
+    Program(made, lanes=lanes).launch(columns, count)()
+    for k, name in enumerate(columns):
+        assert columns[name].tolist() == [row[k] for row in expected], name
+    with pytest.raises(ValueError, match=r"the column count is float64 .* contiguous int32"):
+        Program(made, lanes=lanes).launch({**columns, "count": np.zeros(count)}, count)
 
 
 def test_changed_inputs_are_read_and_rows_beyond_the_count_are_left_alone() -> None:
