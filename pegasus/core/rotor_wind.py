@@ -97,7 +97,9 @@ class RotorWinds:
         columns = {"filters": Filters, "key": Word, "copy": int, "gust_step": int, "span": float}
         columns |= {"position": Vec3, "velocity": Vec3, "wind": Vec3}
         inputs = (column(name, kind) for name, kind in columns.items())
-        program = program_of(turbulent_air, type(turbulence).gust_law, p, *inputs, uniform("dt", 0.0))
+        program = program_of(
+            turbulent_air, type(turbulence).gust_law, p, *inputs, uniform("dt", 0.0), count=self._count
+        )
         arrays = {
             **self._columns,
             **{f"filters.{f.name}": self._columns[f.name] for f in fields(Filters)},
@@ -124,7 +126,9 @@ class RotorWinds:
         points, air = np.zeros((2, self._count, rotors + 1, 3))
         body = column("position", Vec3), column("orientation", Quat), column("place", Vec3, rotors)
         arrays = {**self._columns, "place": place, "points": points}
-        find = program_of(rotor_points, *body, outputs=("points",)).launch(arrays, self._count)
+        find = program_of(rotor_points, *body, outputs=("points",), count=self._count).launch(
+            arrays, self._count
+        )
         p = uniform("p", local.parameters)
         inputs = p, column("point", Vec3), uniform("t", 0.0)
         wind = program_of(local.step_function, *inputs, outputs=("air",))

@@ -170,7 +170,9 @@ class Sampler:
         parameters = tuple(models[name].parameters if name in names else None for name in models)
         given = uniform("parameters", parameters)
         inputs = column("position", Vec3), uniform("t", 0.0), uniform("origin_altitude", 0.0)
-        program = compiler().program_of(sample_at, laws, given, *inputs, device=device or "cpu")
+        program = compiler().program_of(
+            sample_at, laws, given, *inputs, count=len(position), device=device or "cpu"
+        )
         numbers = uniform_values(given) | {"origin_altitude": np.array([environment.origin.altitude])}
         arrays: dict[str, Any] = {
             "position": position,

@@ -10,6 +10,28 @@ launch()
 
 from pegasus.base.tracing.adjoint import vjp
 from pegasus.base.tracing.symbols import TraceError
-from pegasus.base.tracing.traces import Argument, Column, Trace, column, trace, uniform, uniform_values
+from pegasus.base.tracing.traces import (
+    FEWEST_ABREAST,
+    Argument,
+    Column,
+    Trace,
+    column,
+    structure,
+    trace,
+    uniform,
+    uniform_values,
+)
 
-__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values", "vjp"]
+__all__ = [
+    "FEWEST_ABREAST",
+    "Argument",
+    "Column",
+    "Trace",
+    "TraceError",
+    "column",
+    "structure",
+    "trace",
+    "uniform",
+    "uniform_values",
+    "vjp",
+]

@@ -14,7 +14,7 @@ from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
 from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
-from pegasus.base.tracing.traces import PADDING, Argument, Column, Trace, structure, trace
+from pegasus.base.tracing.traces import FEWEST_ABREAST, PADDING, Argument, Column, Trace, structure, trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
@@ -104,7 +104,8 @@ class Launch:
         ]
         packed = [packed_launch(program.kernel, command) for command in self._commands] if on_cpu else []
         self._packed = [part for part in packed if part is not None]
-        self._calls = [part.run for part in self._packed] or [command.launch for command in self._commands]
+        calls = [part.run for part in self._packed] or [command.launch for command in self._commands]
+        self._run = calls[0] if len(calls) == 1 else functools.partial(run_together, calls)
         self._steps = 1
 
     def __call__(self, steps: int = 1) -> None:
@@ -113,21 +114,22 @@ class Launch:
         Args:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
         """
-        for padded, values in self._tables:
-            if isinstance(padded, wp.array):
-                wp.copy(padded, values.flatten(), count=values.size)
-            else:
-                padded[: values.size] = values.reshape(-1)
+        if self._tables:
+            self._copy_tables()
         if steps != self._steps:
             for part in self._packed:
                 part.set(_STEPS, steps)
             for command in self._commands:
                 command.set_param_at_index(_STEPS, steps)
             self._steps = steps
-        if len(self._calls) == 1:
-            self._calls[0]()
-        else:
-            run_together(self._calls)
+        self._run()
+
+    def _copy_tables(self) -> None:
+        for padded, values in self._tables:
+            if isinstance(padded, wp.array):
+                wp.copy(padded, values.flatten(), count=values.size)
+            else:
+                padded[: values.size] = values.reshape(-1)
 
     def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
         values: Any = arrays.get(column.name)
@@ -174,8 +176,7 @@ def program_of(
     function: Any,
     *arguments: Any,
     outputs: tuple[str, ...] = (),
-    real: Any = np.float64,
-    lanes: int = LANES,
+    count: int = LANES,
     device: str = "cpu",
 ) -> Program:
     """Return the program of a function, traced and compiled once for each structure of its arguments.
@@ -184,17 +185,16 @@ def program_of(
         function: The function; see `trace`.
         arguments: Its arguments: inputs, and literals that can be hashed.
         outputs: Names of the results.
-        real: See `Program`.
-        lanes: See `Program`.
+        count: Number of rows; few of them run one after another, which is sooner compiled.
         device: See `Program`.
 
     Raises:
         ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
     """
+    lanes = LANES if count >= FEWEST_ABREAST else 1
     key = (
         function,
         outputs,
-        real,
         lanes,
         device,
         *(
@@ -213,7 +213,7 @@ def program_of(
                     remedy="use numbers, vectors and the functions of pegasus.base.step_math, "
                     "or write the model in NumPy",
                 ) from error
-            _PROGRAMS[key] = Program(made, real=real, lanes=lanes, device=device)
+            _PROGRAMS[key] = Program(made, lanes=lanes, device=device)
         return _PROGRAMS[key]
 
 
