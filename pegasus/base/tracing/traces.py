@@ -48,7 +48,8 @@ def uniform(name: str, value: Any) -> Argument:
     """Return an argument that is the same for all rows and may be changed without compiling anew.
 
     Numbers of a dataclass are inputs; whole numbers, texts and functions among them are literals, since they
-    choose the structure of the code. A tuple of more than four numbers and an array are tables.
+    choose the structure of the code, as do fields with the metadata `literal`. A tuple of more than four
+    numbers and an array are tables.
 
     Args:
         name: Name of the input; the fields of a dataclass are inputs `name.field`, parts of a tuple `name.0`.
@@ -185,7 +186,7 @@ def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
         return tuple(made.values()) if isinstance(value, tuple) else _filled(type(value), made)
     numbers = _numbers(value)
     if numbers is None:
-        return value
+        return value.value if isinstance(value, _Literal) else value
     size = len(numbers)
     table = _is_table(value)
     inputs.append(Column(name, 0 if isinstance(value, float) else size, uniform=True, table=table))
@@ -235,10 +236,21 @@ def structure(value: Any) -> Any:
     return (type(value), value) if numbers is None else (type(value), len(numbers))
 
 
+@dataclass(frozen=True)
+class _Literal:
+    """Number of a dataclass that chooses the structure of the code."""
+
+    value: Any
+
+
 def _parts(name: str, value: Any) -> list[tuple[Any, str, Any]] | None:
     """Return key, title and value of each part of a dataclass or a mixed tuple; None for a single value."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [(f.name, f"{name}.{f.name}", getattr(value, f.name)) for f in fields(value)]
+    if is_dataclass(value) and not isinstance(value, type | _Literal):
+        return [
+            (f.name, f"{name}.{f.name}", _Literal(part) if f.metadata.get("literal") else part)
+            for f in fields(value)
+            for part in (getattr(value, f.name),)
+        ]
     if isinstance(value, tuple) and _numbers(value) is None:
         return [(k, f"{name}.{k}", part) for k, part in enumerate(value)]
     return None

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import warp as wp
 from pegasus import Multirotor
 from pegasus.base import elementary, row_threads
 from pegasus.base.random_numbers import normal_vector
-from pegasus.base.step_math import Quat, Real, Vec3, Word, floor
+from pegasus.base.step_math import Quat, Real, Vec3, Word, floor, sin
 from pegasus.base.tracing import TraceError, column, trace, uniform, uniform_values
 from pegasus.base.tracing.launches import Program, program_of
 from pegasus.dynamics.drag import LinearDrag, linear_drag
@@ -162,6 +162,29 @@ def test_tuples_of_parts_and_arrays_are_inputs() -> None:
     assert not equal(*results)
     other = uniform("p", replace(p, laws=(scaled_by, scaled_by), numbers=(1.0, 2.0)))
     assert program_of(of_parts, other, column("x"), outputs=("out",)) is not programs[0]
+
+
+@dataclass(frozen=True)
+class Shape:
+    bent: float = field(default=0.0, metadata={"literal": True})
+    size: float = 1.0
+
+
+def shaped(p: Shape, x: Real) -> Real:
+    """Return a product, and more by a number that chooses the code."""
+    if p.bent > 0.0:
+        return p.size * sin(x) * p.bent
+    return p.size * x
+
+
+def test_a_literal_of_a_dataclass_chooses_the_code() -> None:
+    """A sphere would be computed as an ellipsoid that is thrown away."""
+    plain = program_of(shaped, uniform("p", Shape(size=2.0)), column("x"))
+    assert [s.op for s in plain.trace.operations] == ["mul"]
+    assert plain is program_of(shaped, uniform("p", Shape(size=3.0)), column("x"))
+    given, x, out = uniform("p", Shape(0.5, 2.0)), np.linspace(0.0, 1.0, 9), np.zeros(9)
+    program_of(shaped, given, column("x")).launch({**uniform_values(given), "x": x, "result": out}, 9)()
+    assert equal(out, np.array([shaped(Shape(0.5, 2.0), v) for v in x.tolist()]))
 
 
 def counted(key: Word, count: int, x: Real) -> tuple[Word, int, Real]:
