@@ -22,6 +22,7 @@ from pegasus.sensors import (
     Accelerometer,
     Airspeed,
     Barometer,
+    BarometerReading,
     Gyroscope,
     Magnetometer,
     Odometry,
@@ -175,6 +176,33 @@ def test_company_and_order_change_no_bit() -> None:
         r.stamp for r in among["a/gps"] if r.stamp > 0.4
     ]
     assert not same(among["a/imu"][5], among["b/imu"][5])
+
+
+def test_alike_sensors_of_neighbours_share_a_launch() -> None:
+    """Ten vehicles would cost ten launches of each sensor, or one would have the noise of another."""
+    noises = [1e-3, 1e-3, 2e-3, 1e-3]
+    with Simulation("flat", seed=3) as sim:
+        for k, noise in enumerate(noises):
+            sensor = Airspeed(noise_density=noise, rate_hz=20.0 if k == 1 else 50.0)
+            place, sensors = (6.0 * k, 0.0, 0.1), {"barometer": Barometer(), "pitot": sensor}
+            sim.add(
+                Multirotor(
+                    PLAIN_IRIS,
+                    name=f"v{k}",
+                    count=2,
+                    position=[place, (*place[:1], 9.0, 0.1)],
+                    sensors=sensors,
+                )
+            )
+        sim.step(2)
+        tables = {name: [v.sensors[name].table for v in sim.vehicles] for name in ("barometer", "pitot")}
+        assert len({id(table) for table in tables["barometer"]}) == 1
+        assert [len(t.sensors) for t in tables["pitot"]] == [1, 1, 1, 1]
+        sim.remove("v1")
+        sim.step(2)
+        assert sim.vehicles["v0"].sensors["barometer"].table is sim.vehicles["v3"].sensors["barometer"].table
+        drawn = [v.reading(BarometerReading).pressure for v in sim.vehicles]
+        assert len(np.unique(np.concatenate(drawn))) == 6
 
 
 def test_readings_stay_and_come_anew() -> None:

@@ -13,7 +13,6 @@ import warp as wp
 
 from pegasus import Multirotor
 from pegasus.base import elementary, row_threads
-from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Quat, Real, Vec3, Word, floor, sin
 from pegasus.base.tracing import TraceError, column, trace, uniform, uniform_values
 from pegasus.base.tracing.launches import Program, program_of
@@ -187,19 +186,11 @@ def test_a_literal_of_a_dataclass_chooses_the_code() -> None:
     assert equal(out, np.array([shaped(Shape(0.5, 2.0), v) for v in x.tolist()]))
 
 
-def counted(key: Word, count: int, x: Real) -> tuple[Word, int, Real]:
-    """Return the next key and count, and a number drawn by them."""
-    drawn = x
-    if count > 2:
-        drawn = normal_vector(key, count, 7, 0)[1]
-    return (key ^ Word(count)) >> Word(1), count - 3, drawn
-
-
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_whole_numbers_and_words_are_columns(lanes: int) -> None:
     """Keys of random numbers would lose bits as real numbers."""
     made = trace(
-        counted, column("key", Word), column("count", int), column("x"), outputs=("key", "count", "x")
+        laws.counted, column("key", Word), column("count", int), column("x"), outputs=("key", "count", "x")
     )
     count = 13
     columns: dict[str, Any] = {
@@ -208,7 +199,7 @@ def test_whole_numbers_and_words_are_columns(lanes: int) -> None:
         "x": np.linspace(0.0, 1.0, count),
     }
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    expected = [counted(Word(key), n, x) for key, n, x in rows]
+    expected = [laws.counted(Word(key), n, x) for key, n, x in rows]
     Program(made, lanes=lanes).launch(columns, count)()
     for k, name in enumerate(columns):
         assert columns[name].tolist() == [row[k] for row in expected], name
