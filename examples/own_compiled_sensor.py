@@ -20,7 +20,7 @@ class TiltRows(SensorRows):
 
 def inclinometer(i: int, rows: TiltRows) -> None:
     """Measure the angle between the body's z axis and the vertical, if a reading is due."""
-    if rows.count[i] == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         up = rotate(rows.orientation[rows.body[i]], Vec3(0.0, 0.0, 1.0))
         noise, _, _, _ = normals(rows.key[i], rows.copy[i], rows.count[i], 0)
         rows.tilt[i] = atan2(norm(Vec3(up[0], up[1], 0.0)), up[2]) + 0.01 * noise
@@ -37,7 +37,7 @@ class TiltReading(Reading):
 
 @dataclass(kw_only=True, eq=False)
 class Inclinometer(CompiledSensor):
-    """Tilt sensor: compiled, with one launch for all copies of all vehicles."""
+    """Tilt sensor: compiled, with one launch for all copies of a vehicle."""
 
     columns, function, gives = TiltRows, staticmethod(inclinometer), (TiltReading, "tilt")
     rate_hz: float = 50.0

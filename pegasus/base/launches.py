@@ -1,12 +1,12 @@
 """Recorded launches of kernels over rows."""
 
-import ctypes
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import warp as wp
 
+from pegasus.base.packed_launch import PackedLaunch, packed_launch
 from pegasus.base.row_threads import portions, run_together
 
 
@@ -43,19 +43,12 @@ class Launch:
         self._command: Any = wp.launch(
             kernel, threads, [rows.structure, *values, *runs], device=rows.device, record_cmd=True
         )
-        self._packed: list[Any] = []
-        self._run: Callable[[], None] = self._command.launch
-        # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
-        # in place of 3.
-        packs = hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1
-        if packs and rows.device == "cpu":
-            arguments = self._command.params[1:]
-            kind = _packed_arguments(*map(type, arguments))
-            parts = portions(count) if apart else [(0, count)]
-            self._packed = [kind(*arguments) for _ in parts]
-            for packed, part in zip(self._packed, parts, strict=True):
-                self._set_rows(packed, *part)
-            self._run = self._packed_run()
+        parts = portions(count) if apart else [(0, count)]
+        packed = [packed_launch(kernel, self._command) for _ in parts] if rows.device == "cpu" else []
+        self._packed = [part for part in packed if part is not None]
+        for part, (first, rows_of_part) in zip(self._packed, parts, strict=False):
+            self._set_rows(part, first, rows_of_part)
+        self._run = self._packed_run() if self._packed else self._command.launch
 
     def __call__(self, *values: float) -> None:
         """Run the kernel.
@@ -80,20 +73,19 @@ class Launch:
             self._command.set_param_at_index(len(self._values) + 2, count)
             return
         self._packed = self._packed[:1]
-        self._packed[0].argument_0 = self._rows.structure._ctype
+        self._packed[0].set(0, self._rows.structure._ctype)
         self._set_rows(self._packed[0], 0, count)
         self._run = self._packed_run()
 
-    def _set_rows(self, packed: Any, first: int, count: int) -> None:
+    def _set_rows(self, packed: PackedLaunch, first: int, count: int) -> None:
         """Set the rows of packed arguments."""
         place = len(self._values) + 1
-        setattr(packed, f"argument_{place}", first)
-        setattr(packed, f"argument_{place + 1}", count)
+        packed.set(place, first)
+        packed.set(place + 1, count)
 
     def _packed_run(self) -> Callable[[], None]:
         """Return the launch of the packed arguments over the present rows."""
-        bounds, forward = self._command.params[0], self._command.hooks.forward
-        calls = [functools.partial(forward, ctypes.byref(bounds), ctypes.byref(p)) for p in self._packed]
+        calls = [packed.run for packed in self._packed]
         return calls[0] if len(calls) == 1 else functools.partial(run_together, calls)
 
     def _set(self, values: tuple[float, ...]) -> None:
@@ -101,12 +93,5 @@ class Launch:
             if not self._packed:
                 self._command.set_param_at_index(k + 1, value)
             for packed in self._packed:
-                setattr(packed, f"argument_{k + 1}", value)
+                packed.set(k + 1, value)
         self._values = (*values, *self._values[len(values) :])
-
-
-@functools.cache
-def _packed_arguments(*kinds: type) -> Any:
-    """Return the structure in which arguments of some types are passed."""
-    fields = [(f"argument_{k}", kind) for k, kind in enumerate(kinds)]
-    return type("Arguments", (ctypes.Structure,), {"_fields_": fields})

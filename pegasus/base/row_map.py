@@ -3,15 +3,14 @@
 import functools
 import inspect
 import threading
-import types
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from pegasus.base import tracing
 from pegasus.base.arrays import Array
-from pegasus.base.generated_functions import written
-from pegasus.base.step_math import Column, Vec3
+from pegasus.base.step_math import Vec3
 
 
 class RowMap:
@@ -32,6 +31,8 @@ class RowMap:
         self._arguments = function, values, few
         self._lock = threading.Lock()
         self._bound: tuple[Any, int] | None = None
+        self._program: Any = None
+        self._numbers: dict[str, Array] = {}
 
     def __reduce__(self) -> Any:
         function, values, few = self._arguments
@@ -72,20 +73,31 @@ class RowMap:
         count = len(columns[0])
         with self._lock:
             if self._bound is None or self._bound[0] is not parameters or self._bound[1] != count:
-                self._bind(parameters, count, values)
-            for buffer, column in zip(self._buffers, columns, strict=False):
-                buffer[...] = column
-            self._launch(*values)
-            return [buffer.copy() for buffer in self._buffers[len(columns) :]]
+                self._bind(parameters, count)
+            for buffer, given in zip(self._buffers, (*columns, *map(np.float64, values)), strict=False):
+                buffer[...] = given
+            self._launch()
+            return [buffer.copy() for buffer in self._buffers[len(columns) + len(values) :]]
 
-    def _bind(self, parameters: Any, count: int, values: Sequence[float]) -> None:
-        rows = compiler().Rows
-        kernel, kind = _kernel(self._function, self._arguments[1])
-        self._buffers = [
-            np.empty((count, 3) if k is Vec3 else count) for k in (*self._inputs, *self._outputs)
-        ]
-        arrays = {f"column_{k}": buffer for k, buffer in enumerate(self._buffers)}
-        self._launch = kernel.launch(rows(kind, {"parameters": [parameters], **arrays}), count, *values)
+    def _bind(self, parameters: Any, count: int) -> None:
+        columns = [tracing.column(f"column_{k}", kind) for k, kind in enumerate(self._inputs)]
+        values = [tracing.uniform(f"value_{k}", 0.0) for k in range(self._arguments[1])]
+        results = tuple(f"result_{k}" for k in range(len(self._outputs)))
+        given = tracing.uniform("parameters", parameters)
+        program = compiler().program_of(self._function, given, *columns, *values, outputs=results)
+        numbers = tracing.uniform_values(given)
+        if self._program is program and self._bound is not None and self._bound[1] == count:
+            # Other numbers of the same structure.
+            for name, array in self._numbers.items():
+                array[...] = numbers[name]
+        else:
+            shapes = [(count, 3) if kind is Vec3 else (count,) for kind in (*self._inputs, *self._outputs)]
+            shapes[len(columns) : len(columns)] = [(1,)] * len(values)
+            self._buffers = [np.zeros(shape) for shape in shapes]
+            names = (*(a.name for a in (*columns, *values)), *results)
+            arrays = {**numbers, **dict(zip(names, self._buffers, strict=True))}
+            self._program, self._numbers = program, numbers
+            self._launch = program.launch(arrays, count, apart=False)
         self._bound = parameters, count
 
 
@@ -107,9 +119,8 @@ class StepModel:
 
     @property
     def step_function(self) -> Callable[..., Any] | None:
-        """Return `law`, which belongs to the class, for composed models to the instance."""
-        function: Callable[..., Any] | None = vars(self).get("law", type(self).law)
-        return function
+        """Return `law`."""
+        return type(self).law
 
     @functools.cached_property
     def _rows(self) -> RowMap:
@@ -132,10 +143,6 @@ def _signature(function: Callable[..., Any], values: int) -> tuple[list[Any], li
     return columns, [result] if single else list(get_args(result)), single
 
 
-def _column(kind: Any) -> Any:
-    return types.GenericAlias(Column, (kind,))
-
-
 def _flat(column: Any, kind: Any) -> Array:
     values: Array = np.asarray(column, dtype=np.float64)
     if kind is Vec3:
@@ -151,34 +158,11 @@ def _array(results: Sequence[Any], kind: Any) -> Array:
 
 @functools.cache
 def compiler() -> Any:
-    """Return the module of the compiler, None without Warp."""
+    """Return the module that compiles traces; None without Warp."""
     try:
-        from pegasus.base import compiler as module
+        from pegasus.base.tracing import launches as module
     except ModuleNotFoundError as error:
         if error.name != "warp":
             raise
         return None
     return module
-
-
-@functools.cache
-def _kernel(function: Callable[..., Any], values: int) -> tuple[Any, Any]:
-    """Return the kernel that applies a step function to rows, and the dataclass of its columns."""
-    inputs, outputs, _ = _signature(function, values)
-    names = list(inspect.signature(function).parameters)
-    hints = get_type_hints(function)
-    title = f"rows_of_{function.__module__}_{function.__qualname__}".replace(".", "_").replace(
-        "<locals>", "local"
-    )
-    kinds: dict[str, Any] = {"parameters": _column(hints[names[0]])}
-    kinds |= {f"column_{k}": _column(kind) for k, kind in enumerate((*inputs, *outputs))}
-    columns = type(f"{title}_columns", (), {"__annotations__": kinds})
-    shared = names[len(names) - values :]
-    results = [f"result_{k}" for k in range(len(outputs))]
-    arguments = ["rows.parameters[0]", *(f"rows.column_{k}[i]" for k in range(len(inputs))), *shared]
-    text = f"def {title}({', '.join(['i', 'rows', *shared])}):\n"
-    text += f"    {', '.join(results)} = function({', '.join(arguments)})\n"
-    text += "".join(f"    rows.column_{len(inputs) + k}[i] = {name}\n" for k, name in enumerate(results))
-    made = written(title, text, {"function": function})
-    made.__annotations__ = {"i": int, "rows": columns, **dict.fromkeys(shared, float)}
-    return compiler().Kernel(made), columns

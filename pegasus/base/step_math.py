@@ -238,7 +238,7 @@ def interval(points: Reals, x: Real) -> int:
     """
     k = 0
     end = length(points) - 1
-    for _ in range(16):
+    for _ in range(halvings(end)):
         if end - k > 1:
             middle = (k + end) // 2
             if points[middle] <= x:
@@ -246,3 +246,18 @@ def interval(points: Reals, x: Real) -> int:
             else:
                 end = middle
     return k
+
+
+def halvings(count: int) -> int:
+    """Return how many halvings leave one of a number of intervals.
+
+    Args:
+        count: Number of intervals, up to 65536.
+    """
+    steps = 0
+    size = 1
+    for _ in range(16):
+        if size < count:
+            size = 2 * size
+            steps = steps + 1
+    return steps

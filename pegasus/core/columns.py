@@ -35,8 +35,6 @@ class KindRows:
 
     kind: Column[int]
     """Number of the parameters of each copy among those of all vehicles."""
-    in_wake: Column[int]
-    """1 where the air differs between the rotors."""
 
 
 _PARAMETERS = frozenset({"cells", "alarm", "bell"})

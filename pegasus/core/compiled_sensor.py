@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of
 from pegasus.base.random_numbers import draw_key, next_keys
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
+from pegasus.base.step_math import Column, Quat, Real, Vec3, Word
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
@@ -33,7 +33,7 @@ BODY = ("position", "orientation", "velocity", "angular_velocity")
 """Columns of the bodies."""
 INPUTS = ("gravity", "wind", "magnetic_field", "pressure", "temperature", "density")
 """Columns of the environment at each body: see `Environment`; `wind` is the velocity of the air [m/s]."""
-SHARED = ("time", "body", "kind", "clock", "due", "before", "after", "slot")
+SHARED = ("time", "body", "kind", "clock", "due", "starts")
 """Columns that belong to the bank rather than to a sensor."""
 _SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,)}
 _TYPES: dict[Any, type] = {int: np.int32, Word: np.uint64}
@@ -58,8 +58,6 @@ class SensorRows:
     """Index of the vehicle among its copies."""
     key: Column[Word]
     """Key of the random numbers, for `pegasus.base.random_numbers.normals`."""
-    normal: Table[Vec3]
-    """Room for standard normal vectors of a reading, `normal_count` of them."""
     count: Column[int]
     """Number of readings given so far."""
     stamp: Column[Real]
@@ -68,23 +66,20 @@ class SensorRows:
     """Row of the schedule."""
     due: Column[int]
     """1 if a reading is due at this step, for each schedule; every row gives one if its `count` is 0."""
+    starts: Column[int]
+    """1 if `count` is 0; known to be 0 in code for steps at which no copy starts."""
 
 
 @dataclass
 class DelayedRows(SensorRows):
-    """Columns of a sensor with latency: its inputs are recorded in slots at the two steps around an instant.
+    """Columns of a sensor with latency: columns of bodies are recorded at the two steps around an instant.
 
-    The instant of a reading is its `stamp` - latency. Its inputs lie between those in its slot of the columns
-    recorded `before` and `after`, at the share of a step that `Delay` tells.
+    The instant of a reading is its `stamp` - latency. Columns `NAME_before` and `NAME_after` hold what
+    `CompiledSensor.recorded` names, at these two steps; the instant lies at the share of a step that `Delay`
+    tells.
     """
 
     delay: Column["Delay"]
-    before: Column[int]
-    """Slot to record a step at or before an instant in, for each schedule; below 0 for none."""
-    after: Column[int]
-    """Slot to record the step after it in, for each schedule; below 0 for none."""
-    slot: Column[int]
-    """Slot of the reading that is due, for each schedule."""
     first_time: Column[Real]
     """Time of the first reading, before which nothing is recorded [s]."""
 
@@ -122,7 +117,8 @@ class CompiledSensor(Sensor):
 
     A subclass declares `rate_hz`, the dataclass of its columns, the step function and what it gives, and
     implements `parameters` and `initial` where it has any. `function(i, rows)` is called for row i at
-    every step at which a reading of any sensor of the class is due, and at every step if `follows_steps`.
+    every step at which its reading is due, and at every step if `follows_steps`. It is traced: `rows` is one
+    row, and each index of a column reads that row.
     """
 
     columns: ClassVar[type[SensorRows]]
@@ -136,8 +132,8 @@ class CompiledSensor(Sensor):
     """Whether the step function is called at every step, due or not."""
     is_fed: bool = False
     """Whether `feed` is called before a launch."""
-    normal_count: ClassVar[int] = 0
-    """Width of the column `normal`."""
+    recorded: ClassVar[Mapping[str, str]] = {}
+    """Columns of the bodies that are recorded, by the names of their own columns; see `DelayedRows`."""
     latency: float = 0.0
     """Age of a reading when it is given [s]."""
     rows: dict[str, Array]
@@ -225,10 +221,10 @@ class CompiledSensor(Sensor):
         self.forget()
         self._dated = 0
         fresh: dict[str, Any] = {
-            "normal": np.zeros((self.count, self.normal_count, 3)),
             "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
             "copy": np.arange(self.count, dtype=np.int32),
             "stamp": np.full(self.count, math.nan),
+            **self._records(),
             **self.initial(),
         }
         for name, (kind, element) in own_columns(self.columns).items():
@@ -292,6 +288,15 @@ class CompiledSensor(Sensor):
     def forget(self) -> None:
         """Make the last reading anew when it is next asked for."""
         self._last = None
+
+    def _records(self) -> dict[str, Array]:
+        """Return room for what is recorded, by slot, before and after the instant of a reading."""
+        hints = annotations_of(self.columns)
+        kinds = {name: get_args(hints[body])[0] for name, body in self.recorded.items()}
+        return {
+            f"{name}_records": np.zeros((self.count, self.delay().slots, 2, *_SHAPES[kind]))
+            for name, kind in kinds.items()
+        }
 
     def _at(self, stamp: float) -> Reading:
         last = self._last

@@ -6,9 +6,9 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, rotate
-from pegasus.base.tracing import column, parameter_arrays, uniform
+from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.programs import machines_of, program_of
+from pegasus.core.programs import machines_of
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import turning
@@ -80,6 +80,9 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
         samples: The states.
         air_density: Air density [kg/m^3].
     """
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import program_of
+
     count, rotors = len(samples.position), vehicle.rotor_count
     machine = machines_of(vehicle)[0]
     columns = {field.name: np.ascontiguousarray(getattr(samples, field.name)) for field in fields(samples)}
@@ -90,9 +93,9 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
     given = uniform("machine", machine)
     planes = column("", Planes, rotors) if machine.surfaces is not None else None
     arguments = [given, column("", Sample, rotors), planes]
-    program = program_of(wrench_at, arguments, count, outputs=("force", "torque"))
+    program = program_of(wrench_at, *arguments, outputs=("force", "torque"), count=count)
     force, torque = np.zeros((count, 3)), np.zeros((count, 3))
-    arrays = {**columns, **parameter_arrays(given), "force": force, "torque": torque}
+    arrays = {**columns, **uniform_values(given), "force": force, "torque": torque}
     program.launch(arrays, count)()
     return force, torque
 

@@ -289,7 +289,7 @@ class Multirotor:
     @property
     def wake(self) -> Array | None:
         """Air velocity that the jets of other vehicles cause at each rotor, world [m/s], shape (N, R, 3)."""
-        return self.columns["wake"] if self.columns["in_wake"].any() else None
+        return self.columns["wake"] if self.columns["wake"].any() else None
 
     @property
     def rotor_count(self) -> int:

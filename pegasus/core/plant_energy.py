@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pegasus.base.arrays import Array
-from pegasus.base.tracing import column, parameter_arrays, uniform
-from pegasus.core.programs import Numbers, VehicleGroup, program_of
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.core.programs import Numbers, VehicleGroup
 from pegasus.environment import Environment
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.values import Moved
@@ -58,10 +58,13 @@ class EnergyBalance:
             launch()
 
     def _prepare(self) -> None:
+        # Not at the top: it imports Warp, which is not needed to build vehicles.
+        from pegasus.base.tracing.launches import program_of
+
         gravity = self._gravity = self._environment.gravity
         self._law = gravity.compiled_law
         parameters = uniform("gravity", None if self._law is None else gravity.parameters)
-        numbers = {**self._numbers.arrays, **parameter_arrays(parameters)}
+        numbers = {**self._numbers.arrays, **uniform_values(parameters)}
         self._launches = []
         for group in self._groups:
             arguments = [
@@ -75,6 +78,6 @@ class EnergyBalance:
                 uniform("rate", 0.0),
             ]
             names = "", "", "start_position", "start_orientation"
-            program = program_of(audit, arguments, group.count, outputs=names)
-            arrays = {**group.columns, **numbers, **parameter_arrays(group.body)}
+            program = program_of(audit, *arguments, outputs=names, count=group.count)
+            arrays = {**group.columns, **numbers, **uniform_values(group.body)}
             self._launches.append(program.launch(arrays, group.count))

@@ -4,36 +4,18 @@ Warp is imported when a program is first made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
-from pegasus.base.tracing import (
-    Trace,
-    TraceError,
-    column,
-    parameter_arrays,
-    shape_of,
-    trace,
-    uniform,
-    varied,
-)
+from pegasus.base.tracing import column, structure, uniform, uniform_values, varied
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.columns import copy_columns
 from pegasus.model.machine import Machine
 from pegasus.model.multirotor import machine_of
 from pegasus.step.integrator import advance
 from pegasus.step.values import Held, Inputs, LocalAir, Planes, State
-
-if TYPE_CHECKING:
-    from pegasus.base.tracing.launches import Program
-
-_FEW = 4
-"""Number of rows below which they run one after another."""
-_TRACES: dict[Any, Trace] = {}
-_PROGRAMS: "dict[Any, Program]" = {}
 
 
 def machines_of(vehicle: Vehicle) -> list[Machine]:
@@ -59,43 +41,6 @@ def model_argument(name: str, models: Sequence[Any], count: int) -> Any:
     return varied(name, [models[k % len(models)] for k in range(count)])
 
 
-def program_of(
-    function: Callable[..., Any],
-    arguments: Sequence[Any],
-    rows: int,
-    device: str = "cpu",
-    *,
-    outputs: tuple[str, ...] = ("",),
-) -> "Program":
-    """Return the compiled program of a function of the step, the same one for arguments of one structure.
-
-    Args:
-        function: The function; fields of its result are columns.
-        arguments: Its arguments; see `pegasus.base.tracing.trace`.
-        rows: Number of rows that it will run.
-        device: Device of its arrays.
-        outputs: Names of its results; without one, fields of a result are columns.
-
-    Raises:
-        ConfigError: If a law cannot be traced or compiled.
-    """
-    # Not at the top: it imports Warp, which is not needed to build vehicles.
-    from pegasus.base.tracing.launches import LANES, Program
-
-    structure = function, *map(shape_of, arguments)
-    made = _TRACES.get(structure)
-    if made is None:
-        try:
-            made = _TRACES[structure] = trace(function, *arguments, outputs=outputs, alarms=("alarm",))
-        except TraceError as error:
-            raise ConfigError(str(error), field="law", remedy="see docs/vehicles.md, Own models") from error
-    lanes = 1 if rows < _FEW else LANES
-    key = made.key, lanes, device
-    if key not in _PROGRAMS:
-        _PROGRAMS[key] = Program(made, lanes=lanes, device=device)
-    return _PROGRAMS[key]
-
-
 def launch_of(
     function: Callable[..., Any], kind: type, columns: Mapping[str, Any], count: int, device: str = "cpu"
 ) -> Callable[[float], None]:
@@ -108,9 +53,13 @@ def launch_of(
         count: Number of rows.
         device: Device of the arrays.
     """
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import program_of
+
     given = Numbers(device, value=0.0)
-    arguments = [column("", kind), uniform("value", 0.0)]
-    launch = program_of(function, arguments, count, device).launch({**columns, **given.arrays}, count)
+    arguments = column("", kind), uniform("value", 0.0)
+    program = program_of(function, *arguments, outputs=("",), count=count, device=device)
+    launch = program.launch({**columns, **given.arrays}, count)
 
     def run(value: float) -> None:
         given.set("value", value)
@@ -180,7 +129,7 @@ class VehicleGroup:
         self.rotor_count, self.device = vehicle.rotor_count, device
         self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
-        parameters = arrays_on(device, parameter_arrays(self.machine))
+        parameters = arrays_on(device, uniform_values(self.machine))
         self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
         self._dt = 0.0
         self._launches: dict[bool, Callable[[], None]] = {}
@@ -205,7 +154,10 @@ class VehicleGroup:
     def prepare(self, *, local_air: bool) -> None:
         """Compile the step; see `advance`."""
         if local_air not in self._launches:
-            program = program_of(advance, self.arguments(local_air=local_air), self.count, self.device)
+            from pegasus.base.tracing.launches import program_of
+
+            arguments = self.arguments(local_air=local_air)
+            program = program_of(advance, *arguments, outputs=("",), count=self.count, device=self.device)
             self._launches[local_air] = program.launch(self._arrays, self.count)
 
     def advance(self, dt: float, *, local_air: bool) -> None:
@@ -267,7 +219,7 @@ def _are_alike(
     if vehicle.has_own_wrench != other.has_own_wrench or len(models) != 1 or len(others) != 1:
         return False
     one, other_one = uniform("machine", models[0]), uniform("machine", others[0])
-    if shape_of(one) != shape_of(other_one):
+    if structure(one) != structure(other_one):
         return False
-    mine, its = parameter_arrays(one), parameter_arrays(other_one)
+    mine, its = uniform_values(one), uniform_values(other_one)
     return all(np.array_equal(mine[name], its[name]) for name in mine)

@@ -1,35 +1,26 @@
 """Wind at the rotors of all vehicles where it varies in space, and the turbulence of each vehicle."""
 
-import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import make_dataclass
-from functools import cache
-from inspect import signature
-from typing import TYPE_CHECKING, Any, get_type_hints
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.random_numbers import draw_key
-from pegasus.base.step_math import Column
+from pegasus.base.step_math import Quat, Vec3, Word
 from pegasus.base.streams import stream
+from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.environment import Environment, Wind
-from pegasus.environment.local_air import LocalAirRows, local_air, local_gust, local_wind
-from pegasus.environment.turbulence import GustRows, TurbulenceParameters
-from pegasus.environment.wind import WindParameters
-
-if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel
-
-_NO_TURBULENCE = TurbulenceParameters(0.0, (0.0, 1.0), (0.0, 0.0), 1.0, 1.0, 0.0)
-_NO_WIND = WindParameters((0.0, 0.0, 0.0))
+from pegasus.environment.local_air import rotor_points, turbulent_air
+from pegasus.environment.turbulence import Filters
 
 
 class RotorWinds:
     """Wind at the rotors beyond that at their vehicles, and turbulence.
 
-    It costs a launch in each step while the wind varies or is turbulent, else a comparison.
+    It costs a launch in each step while the wind is turbulent and two while it varies, else a comparison.
 
     Args:
         vehicles: All vehicles, in the order of their rows.
@@ -49,12 +40,12 @@ class RotorWinds:
         last: "RotorWinds | None" = None,
     ) -> None:
         self._vehicles, self._columns, self._environment = vehicles, columns, environment
-        self._jets, self._varies = int(jets_used), 0
+        self._jets = jets_used
         self._count = sum(vehicle.count for vehicle in vehicles)
-        self._moment = np.zeros(1)
+        self._time, self._step = np.zeros(1), np.zeros(1)
         self._wind: Wind | None = None
         self._parameters: Any = None
-        self._launch: Callable[..., None] | None = None
+        self._parts: tuple[Callable[[], None], ...] = ()
         # Of the turbulence whose state the columns hold.
         self._turbulence: Any = None if last is None else last._turbulence
         self._key: int | None = None if last is None else last._key
@@ -68,10 +59,10 @@ class RotorWinds:
         """
         wind = self._environment.wind
         if wind is not self._wind or wind.parameters is not self._parameters:
-            self._prepare(wind, dt)
-        if self._launch is not None:
-            self._moment[0] = t
-            self._launch(dt, self._jets, self._varies)
+            self._prepare(wind)
+        self._time[0], self._step[0] = t, dt
+        for part in self._parts:
+            part()
 
     @property
     def used(self) -> bool:
@@ -79,8 +70,8 @@ class RotorWinds:
         wind = self._environment.wind
         return wind.at_rotors is not None or wind.turbulence is not None
 
-    def _prepare(self, wind: Wind, dt: float) -> None:
-        """Prepare the launch for a wind."""
+    def _prepare(self, wind: Wind) -> None:
+        """Prepare the launches for a wind."""
         self._wind, self._parameters = wind, wind.parameters
         local, turbulence = wind.at_rotors, wind.turbulence
         key = None if turbulence is None else turbulence.key
@@ -90,62 +81,75 @@ class RotorWinds:
         if turbulence is None:
             for name in ("gust_velocity", "gust_rate"):
                 self._columns[name][...] = 0.0
-        if (local is None and turbulence is None) or not self._count:
-            self._launch = None
-            self._columns["in_wake"][...] = self._jets
-            return
-        self._varies = int(local is not None)
-        self._columns["in_wake"][...] = max(self._jets, self._varies)
-        self._columns["wake"][...] = 0.0
-        from pegasus.base.compiler import Rows  # Warp is loaded with the first step.
+        if not self._jets:
+            self._columns["wake"][...] = 0.0
+        self._parts = ()
+        if self._count and turbulence is not None:
+            self._parts += (self._turbulent(wind),)
+        if self._count and local is not None:
+            self._parts += (self._varying(local),)
 
-        kernel, kind = _kernel(
-            None if local is None else local.step_function,
-            None if turbulence is None else type(turbulence).gust_law,
-        )
-        gusts = _NO_TURBULENCE if turbulence is None else turbulence.gust_parameters(wind)
-        columns = {
-            **self._columns,
-            **self._tables(0 if turbulence is None else key),
-            "local_parameters": [_NO_WIND if local is None else local.parameters],
-            "gust_parameters": [gusts],
-            "moment": self._moment,
-        }
-        self._launch = kernel.launch(
-            Rows(kind, columns), self._count, dt, self._jets, self._varies, apart=True
-        )
+    def _turbulent(self, wind: Wind) -> Callable[[], None]:
+        """Return the function that advances the turbulence, and adds it to the wind at the vehicles."""
+        from pegasus.base.tracing.launches import program_of  # Warp is loaded with the first step.
 
-    def _tables(self, key: int | None) -> dict[str, Array]:
-        """Return what belongs to the kinds of vehicles, and the keys of the random numbers of all copies."""
-        if key is None:
+        turbulence = wind.turbulence
+        if turbulence.key is None:
             raise RuntimeError("the turbulence has no random stream; call bind(rng) first")
-        kinds = [vehicle for vehicle in self._vehicles for _ in vehicle.parameters]
-        places = np.zeros((len(kinds), self._columns["wake"].shape[1], 3))
-        for k, vehicle in enumerate(kinds):
-            places[k, : vehicle.rotor_count] = vehicle.layout.position
-        keys = [draw_key(stream(key, "turbulence", vehicle.name)) for vehicle in self._vehicles]
+        keys = [draw_key(stream(turbulence.key, "turbulence", vehicle.name)) for vehicle in self._vehicles]
         counts = [vehicle.count for vehicle in self._vehicles]
-        return {
-            "rotor_counts": np.array([vehicle.rotor_count for vehicle in kinds], dtype=np.int32),
-            "widths": np.array([v.layout.span + v.spec.propeller.diameter for v in kinds]),
-            "rotor_place": places,
-            "gust_key": np.repeat(np.array(keys, dtype=np.uint64), counts),
-            "gust_copy": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
+        spans = [v.layout.span + v.spec.propeller.diameter for v in self._vehicles]
+        p = uniform("p", turbulence.gust_parameters(wind))
+        columns = {"filters": Filters, "key": Word, "copy": int, "gust_step": int, "span": float}
+        columns |= {"position": Vec3, "velocity": Vec3, "wind": Vec3}
+        inputs = (column(name, kind) for name, kind in columns.items())
+        program = program_of(
+            turbulent_air, type(turbulence).gust_law, p, *inputs, uniform("dt", 0.0), count=self._count
+        )
+        arrays = {
+            **self._columns,
+            **{f"filters.{f.name}": self._columns[f.name] for f in fields(Filters)},
+            **uniform_values(p),
+            "key": np.repeat(np.array(keys, dtype=np.uint64), counts),
+            "copy": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
+            "span": np.repeat(spans, counts),
+            "dt": self._step,
         }
+        launch: Callable[[], None] = program.launch(arrays, self._count)
+        return launch
 
+    def _varying(self, local: Wind) -> Callable[[], None]:
+        """Return the function that sets the wind at the rotors beyond that at their vehicles."""
+        from pegasus.base.tracing.launches import program_of  # Warp is loaded with the first step.
 
-@cache
-def _kernel(local: Any, gust: Any) -> "tuple[Kernel, type]":
-    """Return the kernel with the laws of the wind that varies and of the turbulence, and its columns."""
-    from pegasus.base.compiler import Kernel
+        wake, rotors = self._columns["wake"], self._columns["wake"].shape[1]
+        place = np.zeros(wake.shape)
+        first = 0
+        for vehicle in self._vehicles:
+            place[first : first + vehicle.count, : vehicle.rotor_count] = vehicle.layout.position
+            first += vehicle.count
+        # The place of each vehicle, then those of its rotors, each a row of the wind.
+        points, air = np.zeros((2, self._count, rotors + 1, 3))
+        body = column("position", Vec3), column("orientation", Quat), column("place", Vec3, rotors)
+        arrays = {**self._columns, "place": place, "points": points}
+        find = program_of(rotor_points, *body, outputs=("points",), count=self._count).launch(
+            arrays, self._count
+        )
+        p = uniform("p", local.parameters)
+        inputs = p, column("point", Vec3), uniform("t", 0.0)
+        law: Any = local.step_function
+        wind = program_of(law, *inputs, outputs=("air",))
+        arrays = {**uniform_values(p), "point": points, "air": air, "t": self._time}
+        sample = wind.launch(arrays, self._count * (rotors + 1))
 
-    replaced: dict[str, Any] = {}
-    columns = []
-    if local is not None:
-        replaced[local_wind.__name__] = local
-        first = get_type_hints(local)[next(iter(signature(local).parameters))]
-        columns.append(("local_parameters", types.GenericAlias(Column, (first,))))
-    if gust is not None:
-        replaced[local_gust.__name__] = gust
-    kind = make_dataclass("CustomLocalAirRows", columns, bases=(LocalAirRows,))
-    return Kernel(local_air, replaced, {LocalAirRows: kind, GustRows: kind}), kind
+        here, there = air[:, :1], air[:, 1:]
+        change = np.zeros(wake.shape) if self._jets else wake
+
+        def set_wake() -> None:
+            find()
+            sample()
+            np.subtract(there, here, out=change)
+            if self._jets:
+                np.add(wake, change, out=wake)
+
+        return set_wake

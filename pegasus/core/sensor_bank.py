@@ -1,17 +1,20 @@
-"""Bank of the compiled sensors of all vehicles: one table, and one launch, for each class."""
+"""Bank of the compiled sensors of all vehicles: tables of alike sensors, each with a launch."""
 
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args, get_origin
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of
+from pegasus.base.step_math import Table
+from pegasus.base.tracing import FEWEST_ABREAST, Argument, column, structure, uniform, uniform_values
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay, own_columns
+from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay
 from pegasus.core.schedule import Schedule
+from pegasus.core.sensor_row import measured
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.environment import Environment
 
@@ -72,15 +75,46 @@ class SensorBank:
                 if isinstance(sensor, CompiledSensor):
                     found.setdefault(_declaring(type(sensor)), []).append((sensor, first))
             first += vehicle.count
-        self._tables = [SensorTable(sensors, bodies, self._time) for sensors in found.values()]
+        self._tables = [
+            SensorTable(alike, bodies, self._time) for sensors in found.values() for alike in _alike(sensors)
+        ]
         self._others = [vehicle for vehicle in vehicles if not vehicle.sensors.is_compiled]
 
 
-class SensorTable:
-    """Rows of all sensors of a class, and their launch.
+class Records:
+    """States of bodies at the two steps around the instants of coming readings.
 
     Args:
-        sensors: The sensors, each with the row of its vehicle's first copy among the bodies.
+        bodies: Columns of the bodies, by the names of their records.
+        columns: Columns of the sensors: `NAME_records` by slot, and `NAME_before` and `NAME_after` of one.
+    """
+
+    def __init__(self, bodies: Mapping[str, Array], columns: Mapping[str, Array]) -> None:
+        self._each = [
+            (body, columns[f"{name}_records"], columns[f"{name}_before"], columns[f"{name}_after"])
+            for name, body in bodies.items()
+        ]
+
+    def record(self, before: int, after: int) -> None:
+        """Record the present step in the slots of instants before and after which it is; below 0 for none."""
+        for body, records, _, _ in self._each if max(before, after) >= 0 else ():
+            if before >= 0:
+                records[:, before, 0] = body
+            if after >= 0:
+                records[:, after, 1] = body
+
+    def recall(self, slot: int) -> None:
+        """Set the columns of the states around an instant to those of its slot."""
+        for _, records, before, after in self._each:
+            before[...], after[...] = records[:, slot, 0], records[:, slot, 1]
+
+
+class SensorTable:
+    """Rows of alike sensors, and their launches.
+
+    Args:
+        sensors: The sensors, each with the row of its vehicle's first copy among the bodies, one behind the
+            other.
         bodies: Columns of the bodies by name.
         time: Time and length of a step [s], and number of steps; live.
     """
@@ -94,40 +128,46 @@ class SensorTable:
         self, sensors: Sequence[tuple[CompiledSensor, int]], bodies: Mapping[str, Array], time: Array
     ) -> None:
         self.sensors = [sensor for sensor, _ in sensors]
-        self._kind = self.sensors[0].columns
-        self._position = bodies["position"]
-        self._gust = bodies.get("gust_velocity", _STILL)
-        self._wind_shock = bodies.get("wind_shock", _STILL)
-        self._environment = self.sensors[0].environment
-        names, own = annotations_of(self._kind), own_columns(self._kind)
-        columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
-        counts = [sensor.count for sensor in self.sensors]
-        columns["kind"] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        columns["body"] = np.concatenate([np.arange(n, n + s.count, dtype=np.int32) for s, n in sensors])
-        columns["time"] = time
-        columns |= self._set_clocks(1.0 / float(time[1]), counts)
-        filled = {name for sensor in self.sensors for name in sensor.inputs()}
-        self._inputs: dict[str, Array] = {}
-        for name in (*BODY, *INPUTS):
-            if name in names and name in bodies and name not in _PRESENT:
-                columns[name] = bodies[name]
-            elif name in names:
-                shape = (len(self._position), *((3,) if name in _VECTORS else ()))
-                columns[name] = np.zeros(shape)
-                if name in filled:
-                    self._inputs[name] = columns[name]
-        self.columns = columns
+        self._lead, first = sensors[0]
+        self.count = sum(sensor.count for sensor in self.sensors)
+        here = slice(first, first + self.count)
+        given = {name: values[here] for name, values in bodies.items() if name in (*BODY, *INPUTS, *_ADDED)}
+        self._position, self._added = given["position"], [given[name] for name in _ADDED if name in given]
+        self.columns, self._time = self._joined(), time
+        self._inputs = self._add_inputs(given)
+        recorded = {name: given[body] for name, body in self._lead.recorded.items()}
+        self._records = Records(recorded, self.columns) if recorded else None
+        self._clock, self._due, self._told = _Clock(self._lead, 1.0 / float(time[1])), np.zeros(1), False
+        self._launches: dict[str, Callable[[], None]] = {}
+        self._fed = [sensor for sensor in self.sensors if sensor.is_fed]
+        self._environment, self._settled = self._lead.environment, self._lead.settled
+        self._follows = self._lead.follows_steps
+        self._is_small = self.count < FEWEST_ABREAST or not self._follows
+        self.next_step = 0
+
+    def _joined(self) -> dict[str, Array]:
+        """Return the sensors' own columns one behind the other, of which they get views."""
+        names = self._lead.rows
+        columns = {name: np.concatenate([sensor.rows[name] for sensor in self.sensors]) for name in names}
         first = 0
         for sensor in self.sensors:
             rows = slice(first, first + sensor.count)
             first += sensor.count
-            sensor.attach(self, {name: _part(columns[name], rows, sensor.rows[name]) for name in own})
-        self._count = first
-        self._launch: Callable[[], None] | None = None
-        self._followed = self.sensors[0].follows_steps
-        self._settled = self.sensors[0].settled
-        self._fed = [sensor for sensor in self.sensors if sensor.is_fed]
-        self.next_step = 0
+            sensor.attach(self, {name: values[rows] for name, values in columns.items()})
+        return columns
+
+    def _add_inputs(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        """Add the columns of the bodies and of the environment; return those to fill before a launch."""
+        filled: dict[str, Array] = {}
+        names = annotations_of(self._lead.columns)
+        for name in (*BODY, *INPUTS):
+            if name in names and name in given and name not in _PRESENT:
+                self.columns[name] = given[name]
+            elif name in names:
+                self.columns[name] = np.zeros((self.count, *((3,) if name in _VECTORS else ())))
+                if name in self._lead.inputs():
+                    filled[name] = self.columns[name]
+        return filled
 
     def restart(self) -> None:
         """Call the step function at the coming step."""
@@ -140,60 +180,75 @@ class SensorTable:
             step: Number of the step.
             t: Simulation time [s].
         """
-        if self._launch is None:
-            self._launch = self.launch()
-        if not self.next_step:
+        due, before, after, slot, wait = self._clock.plan(step)
+        starts, follows = not self.next_step, self._follows
+        self.next_step = step + (1 if follows else wait)
+        if self._records is not None:
+            self._records.record(before, after)
+        if not (due or starts or follows):
+            return
+        self.asked_at = t
+        if starts:
             for sensor in self.sensors:
                 sensor.forget()
-        self.next_step, self.asked_at = step + (self._tick(step) if self._ticking else 1), t
-        for name, column in self._inputs.items():
-            column[...] = _input(self._environment, name, self._position, t)
-            if name == "wind" and self._environment.wind.turbulence is not None:
-                column += self._gust
-            if name == "wind" and self._wind_shock.any():
-                column += self._wind_shock
+        if self._records is not None:
+            self._records.recall(slot)
+        if self._inputs:
+            self._fill_inputs(t)
         for sensor in self._fed:
             sensor.feed(sensor.vehicle.state)
-        self._launch()
+        if due is not self._told:
+            self._due[0] = self._told = due
+        # Code that knows more is faster, but has to be compiled: it pays for many rows at every step.
+        way = _ANY if self._is_small or starts else _DUE if due else _FOLLOWS
+        launch = self._launches.get(way) or self._prepared(way)
+        launch()
         while not self._settled(self.columns, self._environment):
-            self._launch()
+            launch()
 
-    def _tick(self, step: int) -> int:
-        """Set the signals of all schedules at a step; return the number of steps until the next call."""
-        wait = 0
-        for k, clock in self._ticking:
-            self._signals[:, k], pause = clock.plan(step)
-            wait = min(wait or pause, pause)
-        return 1 if self._followed else wait
+    def _fill_inputs(self, t: float) -> None:
+        """Set the columns of the environment."""
+        for name, values in self._inputs.items():
+            values[...] = _input(self._environment, name, self._position, t)
+            for added in self._added if name == "wind" else ():
+                values += added
 
-    def launch(self) -> Callable[[], None]:
-        """Return the prepared launch of the step function over all rows."""
+    def _prepared(self, way: str) -> Callable[[], None]:
+        """Return the launch of the step function over all rows in a way of calling it."""
         # Not at the top: it imports Warp, which is not needed to build vehicles.
-        from pegasus.base.compiler import Rows, shared_kernel
+        from pegasus.base.tracing.launches import program_of
 
-        given = [sensor.parameters() for sensor in self.sensors]
-        parameters = {name: [each[name] for each in given] for name in given[0]}
-        self.rows = Rows(self._kind, {**self.columns, **parameters})
-        return shared_kernel(self.sensors[0].function).launch(self.rows, self._count)
+        arguments = self.arguments(way)
+        # Copies start seldom: their code is that of few rows, which is soon compiled.
+        count = 1 if way == _ANY and self._follows else self.count
+        arrays = {**self.columns, "time": self._time, "due": self._due}
+        for argument in arguments:
+            if isinstance(argument, Argument) and argument.values:
+                arrays = uniform_values(argument) | arrays
+        program = program_of(measured, *arguments, count=count)
+        launch = self._launches[way] = program.launch(arrays, self.count, apart=False)
+        return launch
 
-    def _set_clocks(self, rate: float, counts: Sequence[int]) -> dict[str, Any]:
-        """Find the distinct schedules of the sensors; return the columns of schedules."""
-        each = [_Clock(sensor, rate) for sensor in self.sensors]
-        clocks = list(dict.fromkeys(each))
-        self._signals = np.full((len(_SIGNALS), len(clocks)), -1, dtype=np.int32)
-        self._signals[0] = 1
-        # Sensors that are due at every step have nothing to be told.
-        self._ticking = [
-            (k, clock)
-            for k, clock in enumerate(clocks)
-            if not (self.sensors[0].follows_steps and clock.is_constant)
-        ]
-        numbers = np.array([clocks.index(clock) for clock in each], dtype=np.int32)
-        signals = zip(_SIGNALS, self._signals, strict=True)
-        return {**dict(signals), "clock": np.repeat(numbers, counts)}
+    def arguments(self, way: str) -> tuple[Any, ...]:
+        """Return the arguments of `measured`: inputs of a trace, and what is known in a way of calling it.
+
+        Args:
+            way: `any` if copies may start, `due` for a reading of each, `follows` for a step between.
+        """
+        lead, due = self._lead, uniform("due", 0.0) if way == _ANY else int(way == _DUE)
+        given: dict[str, Any] = {"time": uniform("time", (0.0, 0.0, 0.0)), "due": due}
+        given |= {name: uniform(name, value) for name, value in lead.parameters().items()}
+        for name, hint in annotations_of(lead.columns).items():
+            if name in self.columns:
+                kind, is_table = get_args(hint)[0], get_origin(hint) is Table
+                width = self.columns[name].shape[1] if is_table else 0
+                given[name] = () if is_table and not width else column(name, kind, width)
+        starts = None if way == _ANY else 0
+        return lead.function, lead.columns, tuple(given), starts, *given.values()
 
 
-_SIGNALS = ("due", "before", "after", "slot")
+_ANY, _DUE, _FOLLOWS = "any", "due", "follows"
+"""Ways of calling a step function: if copies may start, for a reading of each, for a step between."""
 _PLANS = 4096
 """Number of plans that a clock keeps."""
 
@@ -221,36 +276,32 @@ class _Clock:
     def _key(self) -> tuple[Schedule, int, int]:
         return self._schedule, self._lead, self._slots
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether a reading without latency is due at every step."""
-        return not self._lead and self._schedule.next(0) == 1 and self._schedule.next(1) == 2
-
-    def plan(self, step: int) -> tuple[Array, int]:
+    def plan(self, step: int) -> tuple[bool, int, int, int, int]:
         """Return the signals of a step, and the number of steps until there is something to do again.
 
-        The signals: whether a reading is due, and the slots to record before, to record after and to read.
+        The signals: whether a reading is due, and the slots to record before, to record after (below 0 for
+        none) and to read.
         """
         # They come round again; a run meets few different ones.
         return self._plan(step % self._period)
 
-    def _computed(self, step: int) -> tuple[Array, int]:
+    def _computed(self, step: int) -> tuple[bool, int, int, int, int]:
         lead, schedule = self._lead, self._schedule
         signals = (
-            int(schedule.falls_on(step)),
+            schedule.falls_on(step),
             self._slot(step + lead),
             self._slot(step + lead - 1) if lead else -1,
             schedule.number(step) % self._slots,
         )
         ahead = (lead, lead - 1, 0) if lead else (0,)
-        return np.array(signals, dtype=np.int32), min(schedule.next(step + k) - k for k in ahead) - step
+        return *signals, min(schedule.next(step + k) - k for k in ahead) - step
 
     def _slot(self, step: int) -> int:
         return self._schedule.number(step) % self._slots if self._schedule.falls_on(step) else -1
 
 
-_STILL = np.zeros((1, 3))
-"""Wind that faults add where the bodies have no such column [m/s]."""
+_ADDED = ("gust_velocity", "wind_shock")
+"""Columns of the bodies that are added to the wind [m/s]."""
 _PRESENT = ("wind", "magnetic_field", "pressure", "temperature", "density")
 """Inputs of the present instant, not those that the plant held over the last step."""
 _VECTORS = ("gravity", "wind", "magnetic_field")
@@ -268,20 +319,28 @@ def _input(environment: Environment, name: str, position: Array, t: float) -> Ar
     return values
 
 
-def _joined(parts: Sequence[Array]) -> Array:
-    """Return the rows of several sensors in one array, with zeros where a sensor has fewer columns."""
-    width = max(parts, key=lambda part: part.shape[1:2] or (0,)).shape[1:]
-    joined = np.zeros((sum(map(len, parts)), *width), dtype=parts[0].dtype)
-    first = 0
-    for part in parts:
-        _part(joined, slice(first, first + len(part)), part)[...] = part
-        first += len(part)
-    return joined
+def _alike(sensors: Sequence[tuple[CompiledSensor, int]]) -> list[list[tuple[CompiledSensor, int]]]:
+    """Return the parts of sensors of a class that share a launch: of equal numbers, on bodies in a row."""
+    parts: list[list[tuple[CompiledSensor, int]]] = []
+    last: Any = None
+    for sensor, first in sensors:
+        key = _key(sensor)
+        if (key, first) == last:
+            parts[-1].append((sensor, first))
+        else:
+            parts.append([(sensor, first)])
+        last = key, first + sensor.count
+    return parts
 
 
-def _part(joined: Array, rows: slice, like: Array) -> Array:
-    """Return the rows of a sensor, as wide as its own columns."""
-    return joined[rows] if like.ndim == 1 else joined[rows, : like.shape[1]]
+def _key(sensor: CompiledSensor) -> tuple[Any, ...]:
+    """Return what the code, the uniform inputs and the calls of a sensor follow from."""
+    given = [uniform(name, value) for name, value in sensor.parameters().items()]
+    numbers = tuple((name, a.tobytes()) for p in given for name, a in uniform_values(p).items())
+    structures = tuple(map(structure, given))
+    shapes = tuple((name, values.shape[1:]) for name, values in sensor.rows.items())
+    clock = _Clock(sensor, sensor.vehicle.physics_rate)
+    return type(sensor), structures, numbers, shapes, tuple(sensor.inputs()), clock
 
 
 def _declaring(kind: type[CompiledSensor]) -> type[CompiledSensor]:

@@ -1,19 +1,16 @@
 """Composed winds: the sum of several, and a discrete gust as a wind of its own."""
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, make_dataclass
-from functools import cache, cached_property
-from inspect import signature
-from typing import Any, ClassVar, get_type_hints
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import build, require, require_vector
 from pegasus.base.errors import ConfigError
-from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Real, Vec3
 from pegasus.environment.wind import WINDS, Wind, WindParameters, wind_at
 
@@ -78,12 +75,38 @@ class GustWind(Wind):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class SumParameters:
+    """Parameters of `sum_at`."""
+
+    laws: tuple[Callable[..., Vec3], ...]
+    """Step function of each part."""
+    parts: tuple[Any, ...]
+    """Its parameters."""
+
+
+def sum_at(p: SumParameters, position: Vec3, t: Real) -> Vec3:
+    """Return the sum of the velocities of winds, ENU [m/s].
+
+    Args:
+        p: Parameters.
+        position: Position in the world [m].
+        t: Time [s].
+    """
+    total = p.laws[0](p.parts[0], position, t)
+    for law, part in zip(p.laws[1:], p.parts[1:], strict=True):
+        total = total + law(part, position, t)
+    return total
+
+
 @dataclass
 class SumWind(Wind):
     """Sum of winds: a mean profile with turbulence, gusts and thermals, for instance.
 
     Each part has a step function; one at most is a turbulence with a state for each vehicle.
     """
+
+    law: ClassVar = staticmethod(sum_at)
 
     parts: list[Any]
     """Winds, or their descriptions as in a world file; a part without `model` is constant."""
@@ -106,7 +129,6 @@ class SumWind(Wind):
                 field="parts",
                 remedy="leave one of them",
             )
-        self.__dict__["law"] = _sum(tuple(_law(wind) for wind in self._winds))[0]
 
     @property
     def winds(self) -> tuple[Wind, ...]:
@@ -154,10 +176,10 @@ class SumWind(Wind):
 
     @property
     def parameters(self) -> Any:
-        """Return the parameters of the sum's step function."""
+        """Return the parameters of `sum_at`."""
         if self._parameters is None:
-            kind = _sum(tuple(_law(wind) for wind in self._winds))[1]
-            self._parameters = kind(*(wind.parameters for wind in self._winds))
+            laws = tuple(_law(wind) for wind in self._winds)
+            self._parameters = SumParameters(laws, tuple(wind.parameters for wind in self._winds))
         return self._parameters
 
 
@@ -181,20 +203,3 @@ def _law(wind: Wind) -> Callable[..., Vec3]:
     law = wind.step_function
     assert law is not None
     return law
-
-
-@cache
-def _sum(laws: tuple[Callable[..., Vec3], ...]) -> tuple[Callable[..., Vec3], type]:
-    """Return the step function of a sum of laws, and the dataclass of its parameters."""
-    # The order of the laws is part of the name, by which compiled code is told apart.
-    order = " + ".join(f"{law.__module__}.{law.__qualname__}" for law in laws)
-    title = f"sum_{hashlib.sha256(order.encode()).hexdigest()[:8]}"
-    kinds = [get_type_hints(law)[next(iter(signature(law).parameters))] for law in laws]
-    fields = [(f"part_{k}", kind) for k, kind in enumerate(kinds)]
-    parameters = make_dataclass(f"{title}_parameters", fields, frozen=True, eq=False)
-    parameters.__module__ = "pegasus.generated"
-    terms = " + ".join(f"law_{k}(p.part_{k}, position, t)" for k in range(len(laws)))
-    text = f"def {title}(p, position, t):\n    return {terms}\n"
-    made = written(title, text, {f"law_{k}": law for k, law in enumerate(laws)})
-    made.__annotations__ = {"p": parameters, "position": Vec3, "t": Real, "return": Vec3}
-    return made, parameters

@@ -6,7 +6,7 @@ degrees, as in users' files.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
@@ -33,7 +33,7 @@ class Geodetic:
     """Longitude [deg], -180 to 180."""
     altitude: float = 0.0
     """Altitude above mean sea level [m]."""
-    flattening: float = 0.0
+    flattening: float = field(default=0.0, metadata={"literal": True})
     """Flattening of the Earth: 0 for the sphere, `WGS84_FLATTENING` for the ellipsoid of WGS84."""
 
     def __post_init__(self) -> None:

@@ -1,74 +1,57 @@
-"""Air at each vehicle and each of its rotors: turbulence and winds that vary over the vehicle."""
+"""Air at each vehicle: its turbulence, and the places at which its rotors feel a wind that varies."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, rotate
-from pegasus.environment.turbulence import GustRows, TurbulenceParameters
-from pegasus.environment.wind import WindParameters
-
-
-@dataclass
-class LocalAirRows(GustRows):
-    """Columns of `local_air`: a row for each vehicle, parameters for each kind, or one for all."""
-
-    local_parameters: Column[WindParameters]
-    """Parameters of the wind that varies, one for all."""
-    gust_parameters: Column[TurbulenceParameters]
-    """Parameters of the turbulence, one for all."""
-    moment: Column[Real]
-    """Time [s], one for all."""
-    rotor_counts: Column[int]
-    """Number of rotors, by kind."""
-    widths: Column[Real]
-    """Largest width of the vehicle over its rotors [m], by kind."""
-    rotor_place: Table[Vec3]
-    """Centre of each rotor in the body frame [m], by kind."""
-
-    kind: Column[int]
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    wind: Column[Vec3]
-    """Velocity of the air at the vehicle, to which the turbulence is added, world [m/s]."""
-    wake: Table[Vec3]
-    """Velocity of the air at each rotor beyond that at the vehicle, world [m/s]."""
+from pegasus.base.step_math import Quat, Real, Vec3, Word, rotate
+from pegasus.environment.turbulence import Filters, Passage, TurbulenceParameters
 
 
-def local_wind(p: WindParameters, position: Vec3, t: Real) -> Vec3:
-    """Return the velocity of a wind that varies [m/s]; of none unless another law stands in its place."""
-    return Vec3(0.0, 0.0, 0.0)
-
-
-def local_gust(
-    i: int, rows: GustRows, p: TurbulenceParameters, span: Real, height: Real, through_air: Vec3, dt: Real
-) -> None:
-    """Advance the turbulence; there is none unless another law stands in its place."""
-    rows.gust_velocity[i] = Vec3(0.0, 0.0, 0.0)
-
-
-def local_air(i: int, rows: LocalAirRows, dt: Real, jets: int, varies: int) -> None:
-    """Advance the turbulence at a vehicle, and set the velocity of the air at its rotors beyond that there.
+def turbulent_air(
+    law: Callable[..., Any],
+    p: TurbulenceParameters,
+    filters: Filters,
+    key: Word,
+    copy: int,
+    count: int,
+    span: Real,
+    position: Vec3,
+    velocity: Vec3,
+    wind: Vec3,
+    dt: Real,
+) -> dict[str, Any]:
+    """Return the columns of `GustState` after a step, and the wind with the turbulence [m/s], by name.
 
     Args:
-        i: Row of the vehicle.
-        rows: The rows; `wind` holds the mean wind.
+        law: Step function of the turbulence; see `pegasus.environment.turbulence.dryden`.
+        p: Its parameters.
+        filters: States of the filters.
+        key: Key of the random numbers.
+        copy: Index of the vehicle among its copies.
+        count: Number of steps before this one.
+        span: Width of the vehicle over its rotors [m].
+        position: Position in the world [m].
+        velocity: Velocity in the world [m/s].
+        wind: Velocity of the air without turbulence, world [m/s].
         dt: Length of the step [s].
-        jets: 1 if the jets of other vehicles are in `wake` already, 0 to overwrite it.
-        varies: 1 if the wind varies over the vehicle, 0 to leave `wake` as it is.
     """
-    kind = rows.kind[i]
-    position = rows.position[i]
-    height = position[2] - rows.gust_parameters[0].ground
-    through_air = rows.velocity[i] - rows.wind[i]
-    local_gust(i, rows, rows.gust_parameters[0], rows.widths[kind], height, through_air, dt)
-    rows.wind[i] = rows.wind[i] + rows.gust_velocity[i]
-    if varies == 1:
-        t = rows.moment[0]
-        q = rows.orientation[i]
-        here = local_wind(rows.local_parameters[0], position, t)
-        for j in range(rows.rotor_counts[kind]):
-            arm = rotate(q, rows.rotor_place[kind, j])
-            change = local_wind(rows.local_parameters[0], position + arm, t) - here
-            if jets == 1:
-                change = rows.wake[i, j] + change
-            rows.wake[i, j] = change
+    flown = Passage(key, copy, count, span, position[2] - p.ground, velocity - wind, dt)
+    filters, gust, rate = law(p, filters, flown)
+    return {
+        "filters": filters,
+        "gust_step": count + 1,
+        "gust_velocity": gust,
+        "gust_rate": rate,
+        "wind": wind + gust,
+    }
+
+
+def rotor_points(position: Vec3, orientation: Quat, place: Sequence[Vec3]) -> list[Vec3]:
+    """Return the position of a vehicle and those of its rotors [m].
+
+    Args:
+        position: Position in the world [m].
+        orientation: Orientation of the body.
+        place: Centre of each rotor in the body frame [m].
+    """
+    return [position, *(position + rotate(orientation, arm) for arm in place)]

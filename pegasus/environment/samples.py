@@ -1,24 +1,19 @@
 """Wind, air density and gravity at the positions of many vehicles, in one launch."""
 
-import functools
-import inspect
-import types
-from collections.abc import Callable
-from dataclasses import dataclass, make_dataclass
-from typing import Any, Protocol, get_type_hints
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.row_map import StepModel, compiler
-from pegasus.base.step_math import Column, Real, Vec3
-from pegasus.environment.atmosphere import Atmosphere, AtmosphereParameters, standard_air, standard_layers
+from pegasus.base.step_math import Real, Vec3
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.environment.atmosphere import Atmosphere
 from pegasus.environment.geodesy import Geodetic
-from pegasus.environment.gravity import Gravity, GravityParameters, gravity_at
-from pegasus.environment.wind import Wind, WindParameters, wind_at
-
-_GRAVITY, _AIR, _WIND = 1, 2, 4
-_STANDARD = standard_layers()
+from pegasus.environment.gravity import Gravity
+from pegasus.environment.wind import Wind
 
 
 @dataclass(eq=False)
@@ -45,38 +40,37 @@ class Samples:
         return cls(np.zeros((count, 3)), np.zeros(count), np.zeros((count, 3)), density_used)
 
 
-@dataclass
-class SampleRows:
-    """Columns of `sample_row`."""
+@dataclass(frozen=True)
+class SampledLaws:
+    """Step functions of an environment; None for what is not sampled by one."""
 
-    gravity_parameters: Column[GravityParameters]
-    air_parameters: Column[AtmosphereParameters]
-    wind_parameters: Column[WindParameters]
-    position: Column[Vec3]
-    gravity: Column[Vec3]
-    air_density: Column[Real]
-    wind_velocity: Column[Vec3]
+    gravity: Callable[..., Any] | None = None
+    air: Callable[..., Any] | None = None
+    wind: Callable[..., Any] | None = None
 
 
-def sample_row(
-    i: int,
-    rows: SampleRows,
-    t: Real,
-    origin_altitude: Real,
-    gravity_wanted: int,
-    density_wanted: int,
-    wind_wanted: int,
-) -> None:
-    """Fill row i with the quantities wanted (0 or 1), at a time [s] and an altitude of the origin [m]."""
-    position = rows.position[i]
+def sample_at(
+    laws: SampledLaws, parameters: Any, position: Vec3, t: Real, origin_altitude: Real
+) -> dict[str, Any]:
+    """Return gravity [m/s^2], density of the air [kg/m^3] and wind [m/s] at a position, by name.
+
+    Args:
+        laws: The step functions.
+        parameters: Those of gravity, air and wind.
+        position: Position in the world [m].
+        t: Time [s].
+        origin_altitude: Altitude of the world's origin [m].
+    """
+    of_gravity, of_air, of_wind = parameters
     altitude = position[2] + origin_altitude
-    if gravity_wanted > 0:
-        rows.gravity[i] = Vec3(0.0, 0.0, -gravity_at(rows.gravity_parameters[0], altitude))
-    if density_wanted > 0:
-        _, _, density = standard_air(rows.air_parameters[0], altitude)
-        rows.air_density[i] = density
-    if wind_wanted > 0:
-        rows.wind_velocity[i] = wind_at(rows.wind_parameters[0], position, t)
+    found: dict[str, Any] = {}
+    if laws.gravity is not None:
+        found["gravity"] = Vec3(0.0, 0.0, -laws.gravity(of_gravity, altitude))
+    if laws.air is not None:
+        _, _, found["air_density"] = laws.air(of_air, altitude)
+    if laws.wind is not None:
+        found["wind_velocity"] = laws.wind(of_wind, position, t)
+    return found
 
 
 class SampledModels(Protocol):
@@ -121,14 +115,15 @@ class Sampler:
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
         self._wind, self._wind_parameters = environment.wind, environment.wind.parameters
         self._calm = environment.wind.calm
-        if device is None:
-            out.wind_velocity[...] = 0.0
-        else:
-            out.wind_velocity.fill_(0.0)  # type: ignore[attr-defined]
-        compiled = _compiled(environment)
-        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if self._calm else _WIND)
-        self._others = _array_methods(environment, position, out, wanted & ~compiled)
-        self._launch = self._prepared(environment, position, out, wanted & compiled, device or "cpu")
+        self._time: Any = np.zeros(1) if device is None else compiler().on_device(np.zeros(1), device)
+        _filling(out.wind_velocity)(0.0)
+        self._set_time = _filling(self._time)
+        used = {"gravity": True, "air": out.density_used, "wind": not self._calm}
+        wanted, compiled = [name for name in used if used[name]], _compiled(environment)
+        self._others = _array_methods(environment, position, out, [n for n in wanted if n not in compiled])
+        self._launch = self._prepared(
+            environment, position, out, [n for n in wanted if n in compiled], device
+        )
 
     def fits(self, environment: SampledModels, position: Array, out: Samples) -> bool:
         """Return whether these are the arrays and models that the sampling was prepared for."""
@@ -149,37 +144,53 @@ class Sampler:
             t: Simulation time [s].
         """
         if self._launch is not None:
-            if self._calm:
-                self._launch()
-            else:
-                self._launch(t)
+            if not self._calm:
+                self._set_time(t)
+            self._launch()
         for fill in self._others:
             fill(t)
 
     def _prepared(
-        self, environment: SampledModels, position: Array, out: Samples, wanted: int, device: str
-    ) -> Any:
-        if not wanted or not len(position):
+        self,
+        environment: SampledModels,
+        position: Array,
+        out: Samples,
+        names: Sequence[str],
+        device: str | None,
+    ) -> Callable[[], None] | None:
+        if not names or not len(position):
             return None
-        parameters: list[Any] = [GravityParameters(0.0, 0.0), _STANDARD, WindParameters((0.0, 0.0, 0.0))]
-        steps: list[Any] = [gravity_at, standard_air, wind_at]
-        models: tuple[StepModel, ...] = (environment.gravity, environment.atmosphere, environment.wind)
-        for k, (bit, model) in enumerate(zip((_GRAVITY, _AIR, _WIND), models, strict=True)):
-            if wanted & bit:
-                parameters[k], steps[k] = model.parameters, model.step_function
-        kernel, kind = _kernel(*steps)
-        columns = {
-            "gravity_parameters": parameters[:1],
-            "air_parameters": parameters[1:2],
-            "wind_parameters": parameters[2:],
+        models: dict[str, StepModel] = {
+            "gravity": environment.gravity,
+            "air": environment.atmosphere,
+            "wind": environment.wind,
+        }
+        laws = SampledLaws(**{name: models[name].step_function for name in names})
+        parameters = tuple(models[name].parameters if name in names else None for name in models)
+        given = uniform("parameters", parameters)
+        inputs = column("position", Vec3), uniform("t", 0.0), uniform("origin_altitude", 0.0)
+        program = compiler().program_of(
+            sample_at, laws, given, *inputs, count=len(position), device=device or "cpu"
+        )
+        numbers = uniform_values(given) | {"origin_altitude": np.array([environment.origin.altitude])}
+        arrays: dict[str, Any] = {
             "position": position,
             "gravity": out.gravity,
             "air_density": out.air_density,
             "wind_velocity": out.wind_velocity,
         }
-        bits = (int(wanted & bit > 0) for bit in (_GRAVITY, _AIR, _WIND))
-        rows = compiler().Rows(kind, columns, device=device)
-        return kernel.launch(rows, len(position), 0.0, environment.origin.altitude, *bits)
+        if device is not None:
+            arrays |= {name: compiler().on_device(values, device) for name, values in numbers.items()}
+        launch: Callable[[], None] = program.launch(
+            {**numbers, **arrays, "t": self._time}, len(position), apart=False
+        )
+        return launch
+
+
+def _filling(array: Any) -> Callable[[float], None]:
+    """Return the method that sets all numbers of an array of NumPy or Warp."""
+    fill: Callable[[float], None] = array.fill if isinstance(array, np.ndarray) else array.fill_
+    return fill
 
 
 def models_in_numpy(environment: SampledModels) -> list[str]:
@@ -188,18 +199,21 @@ def models_in_numpy(environment: SampledModels) -> list[str]:
     Args:
         environment: The environment.
     """
+    titles = {"gravity": "gravity", "air": "atmosphere", "wind": "wind"}
     compiled = _compiled(environment)
-    bits = {"gravity": _GRAVITY, "atmosphere": _AIR, "wind": _WIND}
-    return [name for name, bit in bits.items() if not compiled & bit]
+    return [title for name, title in titles.items() if name not in compiled]
 
 
-def _compiled(environment: SampledModels) -> int:
-    """Return the bits of the models that are compiled."""
+def _compiled(environment: SampledModels) -> list[str]:
+    """Return the names of the models that are compiled."""
     if compiler() is None:
-        return 0
-    gravity = _GRAVITY if _by_law(environment.gravity, Gravity, "magnitude") else 0
-    air = _AIR if _by_law(environment.atmosphere, Atmosphere, "air", "density") else 0
-    return gravity | air | (_WIND if _by_law(environment.wind, Wind, "velocity") else 0)
+        return []
+    by_law = {
+        "gravity": _by_law(environment.gravity, Gravity, "magnitude"),
+        "air": _by_law(environment.atmosphere, Atmosphere, "air", "density"),
+        "wind": _by_law(environment.wind, Wind, "velocity"),
+    }
+    return [name for name, is_law in by_law.items() if is_law]
 
 
 def _by_law(model: object, base: type, *methods: str) -> bool:
@@ -208,7 +222,7 @@ def _by_law(model: object, base: type, *methods: str) -> bool:
 
 
 def _array_methods(
-    environment: SampledModels, position: Array, out: Samples, wanted: int
+    environment: SampledModels, position: Array, out: Samples, wanted: Sequence[str]
 ) -> list[Callable[[float], None]]:
     """Return functions of time that fill columns by the array methods of the models."""
 
@@ -221,21 +235,5 @@ def _array_methods(
     def wind_velocity(t: float) -> None:
         out.wind_velocity[...] = environment.wind_velocity(position, t)
 
-    each = {_GRAVITY: gravity, _AIR: air_density, _WIND: wind_velocity}
-    return [fill for bit, fill in each.items() if wanted & bit]
-
-
-@functools.cache
-def _kernel(gravity: Any, air: Any, wind: Any) -> tuple[Any, type]:
-    """Return the kernel with these step functions, and the dataclass of its columns."""
-    roles = (("gravity", gravity, gravity_at), ("air", air, standard_air), ("wind", wind, wind_at))
-    others = [(role, law, shipped) for role, law, shipped in roles if law is not shipped]
-    if not others:
-        return compiler().Kernel(sample_row), SampleRows
-    columns = []
-    for role, law, _ in others:
-        first = next(iter(inspect.signature(law).parameters))
-        columns.append((f"{role}_parameters", types.GenericAlias(Column, (get_type_hints(law)[first],))))
-    kind = make_dataclass("CustomSampleRows", columns, bases=(SampleRows,))
-    replaced = {shipped.__name__: law for _, law, shipped in others}
-    return compiler().Kernel(sample_row, replaced, {SampleRows: kind}), kind
+    each = {"gravity": gravity, "air": air_density, "wind": wind_velocity}
+    return [each[name] for name in wanted]

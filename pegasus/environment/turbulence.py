@@ -6,7 +6,7 @@ their place: both give the same turbulence. Lengths here are those of the specif
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pegasus.base.elementary import inverse_cube_root
 from pegasus.base.random_numbers import normal_vector
@@ -76,14 +76,40 @@ class GustState:
     """Angular velocity of the air as its velocity varies over the airframe, world [rad/s]."""
 
 
-@dataclass
-class GustRows(GustState):
-    """Columns of `dryden` and `von_karman`."""
+@dataclass(frozen=True)
+class Filters:
+    """States of the filters of one vehicle, as in `GustState`."""
 
-    gust_key: Column[Word]
-    """Key of the random numbers of each copy."""
-    gust_copy: Column[int]
-    """Index of each copy among those of its vehicle."""
+    gust_0: Vec3
+    gust_1: Vec3
+    gust_2: Vec3
+    gust_3: Vec3
+    gust_4: Vec3
+    gust_5: Vec3
+    gust_6: Vec3
+    gust_7: Vec3
+    gust_8: Vec3
+    gust_9: Vec3
+
+
+@dataclass(frozen=True)
+class Passage:
+    """How a vehicle passes through turbulence in a step."""
+
+    key: Word
+    """Key of the random numbers of its copies."""
+    copy: int
+    """Index among its copies."""
+    count: int
+    """Number of steps before this one; the first draws the state."""
+    span: Real
+    """Width of the vehicle [m]."""
+    height: Real
+    """Height above the ground [m]."""
+    through_air: Vec3
+    """Velocity through the mean wind, world [m/s]."""
+    dt: Real
+    """Length of the step [s]."""
 
 
 def scales(p: TurbulenceParameters, height: Real) -> tuple[Real, Real, Real, Real]:
@@ -211,44 +237,36 @@ def dryden_across(x1: Vec3, x2: Vec3) -> Vec3:
     return x1 * _FIRST + x2 * _SECOND
 
 
-def dryden(
-    i: int, rows: GustRows, p: TurbulenceParameters, span: Real, height: Real, through_air: Vec3, dt: Real
-) -> None:
-    """Advance the turbulence of a vehicle by a step, with the filters of Dryden discretised exactly.
+def dryden(p: TurbulenceParameters, last: Filters, flown: Passage) -> tuple[Filters, Vec3, Vec3]:
+    """Return the turbulence of a vehicle after a step, with the filters of Dryden discretised exactly.
 
     Source: MIL-F-8785C, sec. 3.7.1.2: spectra 2 s^2 L / (pi V) / (1 + (L w / V)^2) along the motion, and
     s^2 L / (pi V) (1 + 3 (L w / V)^2) / (1 + (L w / V)^2)^2 across it.
 
     Args:
-        i: Row of the vehicle.
-        rows: The rows.
         p: Parameters.
-        span: Width of the vehicle [m].
-        height: Height above the ground [m].
-        through_air: Velocity of the vehicle through the mean wind, world [m/s].
-        dt: Length of the step [s].
+        last: States of the filters before the step.
+        flown: The step.
+
+    Returns:
+        States of the filters, velocity [m/s] and angular velocity [rad/s] of the air in the world.
     """
-    length_h, length_w, sigma_h, sigma_w = scales(p, height)
-    speed = airspeed(p, through_air)
-    count = rows.gust_step[i]
-    key = rows.gust_key[i]
-    copy = rows.gust_copy[i]
+    length_h, length_w, sigma_h, sigma_w = scales(p, flown.height)
+    speed = airspeed(p, flown.through_air)
+    key, copy, count = flown.key, flown.copy, flown.count
     n0 = normal_vector(key, copy, count, 0)
     n1 = normal_vector(key, copy, count, 1)
     n2 = normal_vector(key, copy, count, 2)
-    a = rows.gust_0[i]
-    x1 = rows.gust_1[i]
-    x2 = rows.gust_2[i]
-    low = rows.gust_3[i]
+    a, x1, x2, low = last.gust_0, last.gust_1, last.gust_2, last.gust_3
     if count == 0:
         a = n0
         x1 = n1
         x2 = (n1 + n2) * 0.5
         low = dryden_across(x1, x2)
     else:
-        travelled = speed * dt
+        travelled = speed * flown.dt
         theta = travelled / length_h
-        roll = 0.25 * travelled * (PI / span)
+        roll = 0.25 * travelled * (PI / flown.span)
         roll_decay = exp(-roll)
         before = dryden_across(x1, x2)
         decay = exp(-theta)
@@ -260,16 +278,10 @@ def dryden(
         )
         x1, x2 = next_pair(x1, x2, n1, n2, theta, travelled / length_w)
         low = low_passed(low, before, dryden_across(x1, x2), roll, roll_decay)
-    rows.gust_step[i] = count + 1
-    rows.gust_0[i] = a
-    rows.gust_1[i] = x1
-    rows.gust_2[i] = x2
-    rows.gust_3[i] = low
     across = dryden_across(x1, x2)
-    rolling = roll_intensity(sigma_w, length_w, span) * a[2]
-    gust, rate = in_world(p, through_air, span, sigma_h, sigma_w, a, across, low, rolling)
-    rows.gust_velocity[i] = gust
-    rows.gust_rate[i] = rate
+    rolling = roll_intensity(sigma_w, length_w, flown.span) * a[2]
+    gust, rate = in_world(p, flown.through_air, flown.span, sigma_h, sigma_w, a, across, low, rolling)
+    return replace(last, gust_0=a, gust_1=x1, gust_2=x2, gust_3=low), gust, rate
 
 
 def airspeed(p: TurbulenceParameters, through_air: Vec3) -> Real:

@@ -37,7 +37,7 @@ class Turbulence(Wind):
     """
 
     law: ClassVar = staticmethod(wind_at)
-    gust_law: ClassVar[Callable[..., None]]
+    gust_law: ClassVar[Callable[..., Any]]
     """Step function of the turbulence; see `pegasus.environment.turbulence.dryden`."""
     _scale_length: ClassVar[float]
 

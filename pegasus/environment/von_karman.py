@@ -16,7 +16,8 @@ from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Real, Vec3, exp
 from pegasus.environment.turbulence import (
     PI,
-    GustRows,
+    Filters,
+    Passage,
     TurbulenceParameters,
     airspeed,
     dryden_across,
@@ -67,32 +68,23 @@ def across_output(x0: Vec3, y0: Vec3, x1: Vec3, x2: Vec3, x3: Vec3) -> Vec3:
     )
 
 
-def von_karman(
-    i: int, rows: GustRows, p: TurbulenceParameters, span: Real, height: Real, through_air: Vec3, dt: Real
-) -> None:
-    """Advance the turbulence of a vehicle by a step, with the filters of von Karman.
+def von_karman(p: TurbulenceParameters, last: Filters, flown: Passage) -> tuple[Filters, Vec3, Vec3]:
+    """Return the turbulence of a vehicle after a step, with the filters of von Karman.
 
     Args:
-        i: Row of the vehicle.
-        rows: The rows.
         p: Parameters.
-        span: Width of the vehicle [m].
-        height: Height above the ground [m].
-        through_air: Velocity of the vehicle through the mean wind, world [m/s].
-        dt: Length of the step [s].
+        last: States of the filters before the step.
+        flown: The step.
+
+    Returns:
+        States of the filters, velocity [m/s] and angular velocity [rad/s] of the air in the world.
     """
-    length_h, length_w, sigma_h, sigma_w = scales(p, height)
-    travelled = airspeed(p, through_air) * dt
-    count = rows.gust_step[i]
-    key = rows.gust_key[i]
-    copy = rows.gust_copy[i]
-    x0 = rows.gust_4[i]
-    y0 = rows.gust_5[i]
-    x1 = rows.gust_6[i]
-    x2 = rows.gust_7[i]
-    x3 = rows.gust_8[i]
+    length_h, length_w, sigma_h, sigma_w = scales(p, flown.height)
+    travelled = airspeed(p, flown.through_air) * flown.dt
+    key, copy, count = flown.key, flown.copy, flown.count
+    x0, y0, x1, x2, x3 = last.gust_4, last.gust_5, last.gust_6, last.gust_7, last.gust_8
     before = across_output(x0, y0, x1, x2, x3)
-    roll = 0.25 * travelled * (PI / span)
+    roll = 0.25 * travelled * (PI / flown.span)
     roll_decay = exp(-roll)
     theta = travelled / length_h
     theta_w = travelled / length_w
@@ -106,10 +98,10 @@ def von_karman(
     n0 = normal_vector(key, copy, count, 0)
     n1 = normal_vector(key, copy, count, 1)
     n2 = normal_vector(key, copy, count, 2)
-    a0 = relaxed(rows.gust_0[i], n0, ALONG_0 * theta, roll_theta)
-    a1 = relaxed(rows.gust_1[i], Vec3(n1[0], n1[1], 0.0), ALONG_1 * theta, 0.0)
-    a2 = relaxed(rows.gust_2[i], Vec3(n1[2], n2[0], 0.0), ALONG_2 * theta, 0.0)
-    a3 = relaxed(rows.gust_3[i], Vec3(n2[1], n2[2], 0.0), ALONG_3 * theta, 0.0)
+    a0 = relaxed(last.gust_0, n0, ALONG_0 * theta, roll_theta)
+    a1 = relaxed(last.gust_1, Vec3(n1[0], n1[1], 0.0), ALONG_1 * theta, 0.0)
+    a2 = relaxed(last.gust_2, Vec3(n1[2], n2[0], 0.0), ALONG_2 * theta, 0.0)
+    a3 = relaxed(last.gust_3, Vec3(n2[1], n2[2], 0.0), ALONG_3 * theta, 0.0)
     n3 = normal_vector(key, copy, count, 3)
     n4 = normal_vector(key, copy, count, 4)
     x0, y0 = next_pair(x0, y0, n3, n4, ACROSS_0 * theta, ACROSS_0 * theta_w)
@@ -117,22 +109,10 @@ def von_karman(
     x2 = relaxed(x2, normal_vector(key, copy, count, 6), ACROSS_2 * theta, ACROSS_2 * theta_w)
     x3 = relaxed(x3, normal_vector(key, copy, count, 7), ACROSS_3 * theta, ACROSS_3 * theta_w)
     across = across_output(x0, y0, x1, x2, x3)
-    low = low_passed(rows.gust_9[i], before, across, roll, roll_decay)
+    low = low_passed(last.gust_9, before, across, roll, roll_decay)
     if count == 0:
         low = across
-    rows.gust_step[i] = count + 1
-    rows.gust_0[i] = a0
-    rows.gust_1[i] = a1
-    rows.gust_2[i] = a2
-    rows.gust_3[i] = a3
-    rows.gust_4[i] = x0
-    rows.gust_5[i] = y0
-    rows.gust_6[i] = x1
-    rows.gust_7[i] = x2
-    rows.gust_8[i] = x3
-    rows.gust_9[i] = low
     along = a0 * ALONG_SHARE_0 + a1 * ALONG_SHARE_1 + a2 * ALONG_SHARE_2 + a3 * ALONG_SHARE_3
-    rolling = roll_intensity(sigma_w, length_w, span) * a0[2]
-    gust, rate = in_world(p, through_air, span, sigma_h, sigma_w, along, across, low, rolling)
-    rows.gust_velocity[i] = gust
-    rows.gust_rate[i] = rate
+    rolling = roll_intensity(sigma_w, length_w, flown.span) * a0[2]
+    gust, rate = in_world(p, flown.through_air, flown.span, sigma_h, sigma_w, along, across, low, rolling)
+    return Filters(a0, a1, a2, a3, x0, y0, x1, x2, x3, low), gust, rate

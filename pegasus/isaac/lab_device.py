@@ -96,20 +96,19 @@ class LabDevice:
         }
         columns: dict[str, Any] = {**vehicle.columns, **own}
         self._arrays = arrays = device_arrays((LabRows, BatteryRows), columns, self.device)
-        numbers = {name: _as_rows(array, columns[name]) for name, array in arrays.items()}
         for kind in (State, Inputs, Result, Moved):
             for name in get_type_hints(kind):
                 if name not in arrays and name != "alarm":
                     values = vehicle.columns[name].reshape(count, -1)
-                    arrays[name] = numbers[name] = wp.array(values, dtype=wp.float64, device=self.device)
+                    arrays[name] = wp.array(values, dtype=wp.float64, device=self.device)
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
-        self._group = VehicleGroup(vehicle, machines_of(vehicle), numbers, count, self._alarm, self.device)
+        self._group = VehicleGroup(vehicle, machines_of(vehicle), arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
         rows = Rows(LabRows, arrays, device=self.device)
         self._take = shared_kernel(take_motion).launch(rows, count)
         self._reset = shared_kernel(reset_motion).launch(rows, count, vehicle.rotor_count)
         self._find_force = shared_kernel(find_body_force).launch(rows, count)
-        self._observe = launch_of(observe, Moved, numbers, count, self.device)
+        self._observe = launch_of(observe, Moved, arrays, count, self.device)
         self._draw = None
         if vehicle.battery is not None:
             supplies = battery_rows([vehicle], arrays, self.device)
@@ -231,21 +230,6 @@ class LabDevice:
         import torch
 
         return torch.as_tensor(values, device=self.device).detach()
-
-
-def _as_rows(array: Any, column: Array) -> Any:
-    """Return the numbers of an array of vectors as rows, on the same memory.
-
-    Args:
-        array: Array of Warp.
-        column: Array of the host that it is a copy of.
-    """
-    import warp as wp
-
-    if array.dtype in (wp.float64, wp.int32):
-        return array
-    shape = (len(column), column.size // len(column))
-    return wp.array(ptr=array.ptr, dtype=wp.float64, shape=shape, device=array.device)
 
 
 def require_device(need: str | None) -> None:

@@ -61,10 +61,10 @@ def differential_pressure(airspeed: Real, air_density: Real) -> Real:
 def pitot_tube(i: int, rows: AirspeedRows) -> None:
     """Take the reading of an airspeed sensor if it is due."""
     reading = rows.count[i]
-    if reading == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         p = rows.noise[rows.kind[i]]
         white, driving, first, offset = normals(rows.key[i], rows.copy[i], reading, 0)
-        if reading == 0:
+        if rows.starts[i] == 1:
             rows.drift[i] = p.bias_sigma * first
             rows.offset[i] = p.turn_on_bias * offset
         body = rows.body[i]

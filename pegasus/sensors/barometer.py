@@ -60,10 +60,10 @@ class BarometerRows(SensorRows):
 def barometer(i: int, rows: BarometerRows) -> None:
     """Take the reading of a barometer if it is due."""
     reading = rows.count[i]
-    if reading == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         p = rows.noise[rows.kind[i]]
         white, driving, first, _ = normals(rows.key[i], rows.copy[i], reading, 0)
-        if reading == 0:
+        if rows.starts[i] == 1:
             rows.drift[i] = p.bias_sigma * first
         body = rows.body[i]
         pressure = rows.pressure[body]

@@ -4,14 +4,14 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
-from pegasus.base.step_math import Column, Real, Table, Vec3, scaled
+from pegasus.base.step_math import Column, Real, Vec3, scaled
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
 from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
@@ -44,10 +44,10 @@ class GpsRows(DelayedRows):
     velocity: Column[Vec3]
     first_position: Column[Vec3]
     first_velocity: Column[Vec3]
-    position_before: Table[Vec3]
-    velocity_before: Table[Vec3]
-    position_after: Table[Vec3]
-    velocity_after: Table[Vec3]
+    position_before: Column[Vec3]
+    velocity_before: Column[Vec3]
+    position_after: Column[Vec3]
+    velocity_after: Column[Vec3]
     position_error: Column[Vec3]
     """Wandering position error for a sigma of 1 m."""
     velocity_error: Column[Vec3]
@@ -76,53 +76,37 @@ class GpsRows(DelayedRows):
     """Time of the start or of the last loss [s]."""
 
 
-def record_translation(i: int, rows: GpsRows) -> None:
-    """Record position and velocity at the steps around coming solutions."""
-    body = rows.body[i]
-    before = rows.before[rows.clock[i]]
-    after = rows.after[rows.clock[i]]
-    if before >= 0:
-        rows.position_before[i, before] = rows.position[body]
-        rows.velocity_before[i, before] = rows.velocity[body]
-    if after >= 0:
-        rows.position_after[i, after] = rows.position[body]
-        rows.velocity_after[i, after] = rows.velocity[body]
-
-
 def solved_translation(i: int, rows: GpsRows) -> tuple[Vec3, Vec3]:
     """Return position and velocity at the instant of the solution that is due."""
     delay = rows.delay[rows.kind[i]]
-    slot = rows.slot[rows.clock[i]]
     if rows.time[0] - delay.latency <= rows.first_time[i]:
         return rows.first_position[i], rows.first_velocity[i]
     if delay.share == 0.0:
-        return rows.position_before[i, slot], rows.velocity_before[i, slot]
-    p = rows.position_before[i, slot]
-    v = rows.velocity_before[i, slot]
-    q = rows.position_after[i, slot]
-    w = rows.velocity_after[i, slot]
+        return rows.position_before[i], rows.velocity_before[i]
+    p = rows.position_before[i]
+    v = rows.velocity_before[i]
+    q = rows.position_after[i]
+    w = rows.velocity_after[i]
     return hermite(p, v, q, w, delay.share, rows.time[1]), between(v, w, delay.share)
 
 
 def gps(i: int, rows: GpsRows) -> None:
-    """Record the states around coming solutions, and give a solution if it is due."""
-    record_translation(i, rows)
+    """Give a solution if it is due."""
     reading = rows.count[i]
-    if reading == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         p = rows.noise[rows.kind[i]]
         body = rows.body[i]
-        drawn = 4
-        if reading == 0:
-            drawn = 6
-        for k in range(drawn):
-            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
-        if reading == 0:
+        key = rows.key[i]
+        copy = rows.copy[i]
+        if rows.starts[i] == 1:
             rows.first_time[i] = rows.time[0]
             rows.since[i] = rows.time[0]
             rows.first_position[i] = rows.position[body]
             rows.first_velocity[i] = rows.velocity[body]
-            rows.position_error[i] = rows.normal[i, 4]
-            rows.velocity_error[i] = rows.normal[i, 4] * p.covariance + rows.normal[i, 5] * p.velocity_root
+            first = normal_vector(key, copy, 0, 4)
+            second = normal_vector(key, copy, 0, 5)
+            rows.position_error[i] = first
+            rows.velocity_error[i] = first * p.covariance + second * p.velocity_root
         own = rows.position_error[i]
         drift = rows.velocity_error[i]
         position, velocity = solved_translation(i, rows)
@@ -147,19 +131,20 @@ def gps(i: int, rows: GpsRows) -> None:
         if root < 1.0:
             error = error + rows.common_position[i] * p.common_root
             error_rate = error_rate + rows.common_velocity[i] * p.common_root
-        noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, sigma)
+        noise = scaled(normal_vector(key, copy, reading, 0), p.position_noise_sigma) + scaled(error, sigma)
         noise = scaled(noise, share) + bias
         rows.solved_position[i] = position + level_turn(noise, cosine, -sine)
-        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(error_rate, sigma)
+        noise = scaled(normal_vector(key, copy, reading, 1), p.velocity_noise_sigma) + scaled(
+            error_rate, sigma
+        )
         noise = scaled(noise, share)
         rows.solved_velocity[i] = level_turn(velocity, cosine, sine) + noise
+        driving = normal_vector(key, copy, reading, 2)
+        shared = normal_vector(key, copy, reading, 3)
         rows.position_error[i] = (
-            own * p.keep_position
-            + drift * p.coupling
-            + rows.normal[i, 2] * p.drive_position
-            + rows.normal[i, 3] * p.drive_shared
+            own * p.keep_position + drift * p.coupling + driving * p.drive_position + shared * p.drive_shared
         )
-        rows.velocity_error[i] = drift * p.keep_velocity + rows.normal[i, 3] * p.drive_velocity
+        rows.velocity_error[i] = drift * p.keep_velocity + shared * p.drive_velocity
         rows.count[i] = reading + 1
         rows.stamp[i] = rows.time[0]
 
@@ -200,7 +185,7 @@ class GPS(CompiledSensor):
 
     columns = GpsRows
     function = staticmethod(gps)
-    normal_count = 6
+    recorded: ClassVar = {"position": "position", "velocity": "velocity"}
 
     rate_hz: float = 10.0
     """Readings per second [Hz]."""
@@ -289,7 +274,7 @@ class GPS(CompiledSensor):
         return {"delay": self.delay(), "noise": noise, "origin": self.environment.origin}
 
     def initial(self) -> Mapping[str, Array]:
-        """Return empty records."""
+        """Return an open sky."""
         self._is_impaired = self.sky is not None or len(getattr(self.environment, "jammers", ())) > 0
         common = getattr(self.environment, "common_errors", None)
         self._share, self._common = 0.0, None
@@ -299,12 +284,9 @@ class GPS(CompiledSensor):
             self._share, self._common = self.common_share, common.find("gps", times, error_process, axes=3)
         self.is_fed = self._is_impaired or self._common is not None
         self._satellites: tuple[float, Array] = (math.nan, np.zeros((0, 3)))
-        slots = np.zeros((self.count, self.delay().slots, 3))
-        names = "position_before", "velocity_before", "position_after", "velocity_after"
         return {
             "noise_share": np.ones((self.count, 3)),
             "used": np.full(self.count, self.satellite_count, dtype=np.int32),
-            **{name: slots.copy() for name in names},
         }
 
     def feed(self, state: VehicleState) -> None:

@@ -121,20 +121,17 @@ def imu(i: int, rows: ImuRows) -> None:
     """Follow the motion of an IMU, and take its reading if it is due: means since its last one."""
     follow_motion(i, rows)
     reading = rows.count[i]
-    if reading == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         p = rows.parameters[rows.kind[i]]
         gyroscope = rows.gyroscope[rows.kind[i]]
         accelerometer = rows.accelerometer[rows.kind[i]]
-        drawn = 4
-        if reading == 0:
-            drawn = 8
-        for k in range(drawn):
-            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
-        if reading == 0:
-            rows.rate_offset[i] = rows.normal[i, 4] * gyroscope.turn_on_bias
-            rows.force_offset[i] = rows.normal[i, 5] * accelerometer.turn_on_bias
-            rows.rate_bias[i] = rows.normal[i, 6] * gyroscope.bias_sigma
-            rows.force_bias[i] = rows.normal[i, 7] * accelerometer.bias_sigma
+        key = rows.key[i]
+        copy = rows.copy[i]
+        if rows.starts[i] == 1:
+            rows.rate_offset[i] = normal_vector(key, copy, 0, 4) * gyroscope.turn_on_bias
+            rows.force_offset[i] = normal_vector(key, copy, 0, 5) * accelerometer.turn_on_bias
+            rows.rate_bias[i] = normal_vector(key, copy, 0, 6) * gyroscope.bias_sigma
+            rows.force_bias[i] = normal_vector(key, copy, 0, 7) * accelerometer.bias_sigma
         steps = Real(rows.steps[i])
         rate = whole_turn(rows.turn[i], rows.turn_sum[i]) * (1.0 / (steps * rows.time[1]))
         force = rows.force_sum[i] * (1.0 / steps)
@@ -148,14 +145,17 @@ def imu(i: int, rows: ImuRows) -> None:
         force = rotate_inverse(p.mounting, force)
         if p.errs == 1:
             rate, force = erroneous(i, rows, rate, force)
-        rate = noisy(gyroscope, rate, rows.normal[i, 0], rows.rate_bias[i], rows.rate_offset[i])
-        force = noisy(accelerometer, force, rows.normal[i, 1], rows.force_bias[i], rows.force_offset[i])
+        white = normal_vector(key, copy, reading, 0)
+        rate = noisy(gyroscope, rate, white, rows.rate_bias[i], rows.rate_offset[i])
+        white = normal_vector(key, copy, reading, 1)
+        force = noisy(accelerometer, force, white, rows.force_bias[i], rows.force_offset[i])
         rows.rate[i] = saturated(rate, p.rate_range)
         rows.force[i] = saturated(force, p.force_range)
         rows.rate_error[i] = rows.rate_bias[i] + rows.rate_offset[i]
         rows.force_error[i] = rows.force_bias[i] + rows.force_offset[i]
-        rows.rate_bias[i] = next_bias(gyroscope, rows.rate_bias[i], rows.normal[i, 2])
-        rows.force_bias[i] = next_bias(accelerometer, rows.force_bias[i], rows.normal[i, 3])
+        rows.rate_bias[i] = next_bias(gyroscope, rows.rate_bias[i], normal_vector(key, copy, reading, 2))
+        driving = normal_vector(key, copy, reading, 3)
+        rows.force_bias[i] = next_bias(accelerometer, rows.force_bias[i], driving)
         rows.steps[i] = 0
         rows.count[i] = reading + 1
         rows.stamp[i] = rows.time[0]
@@ -191,7 +191,6 @@ class IMU(CompiledSensor):
     columns = ImuRows
     function = staticmethod(imu)
     follows_steps = True
-    normal_count = 8
 
     rate_hz: float = 250.0
     """Readings per second [Hz]."""

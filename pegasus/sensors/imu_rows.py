@@ -130,7 +130,7 @@ def warmth(i: int, rows: ImuRows) -> Real:
     if system.standard == 1:
         altitude = rows.position[body][2] + system.altitude
         _, air, _ = standard_air(rows.atmosphere[rows.kind[i]], altitude)
-    if rows.count[i] == 0:
+    if rows.starts[i] == 1:
         rows.die_temperature[i] = air + system.initial_heating
     else:
         final = air + system.self_heating
@@ -147,7 +147,7 @@ def erroneous(i: int, rows: ImuRows, rate: Vec3, force: Vec3) -> tuple[Vec3, Vec
         rate: Angular rate in the frame of the IMU [rad/s].
         force: Specific force there [m/s^2].
     """
-    if rows.count[i] == 0:
+    if rows.starts[i] == 1:
         draw_calibration(i, rows)
     turned = of_rows(rows.calibration[i, 0], rows.calibration[i, 1], rows.calibration[i, 2], rate)
     pulled = of_rows(rows.calibration[i, 3], rows.calibration[i, 4], rows.calibration[i, 5], force)

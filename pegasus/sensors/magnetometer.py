@@ -35,6 +35,8 @@ class Iron:
     """Rows of the soft-iron matrix."""
     hard: Vec3
     """Field of permanent magnets, in the body frame [T]."""
+    gridded: int
+    """1 if the Earth's field is that of the World Magnetic Model, in place of `magnetic_field`."""
     powered: int
     """1 if the current of the battery has a field."""
     per_current: Vec3
@@ -50,8 +52,6 @@ class MagnetometerRows(SensorRows):
     position: Column[Vec3]
     orientation: Column[Quat]
     magnetic_field: Column[Vec3]
-    gridded: Column[int]
-    """1 if the field is that of the World Magnetic Model, in place of `magnetic_field`."""
     cell: Column[Vec3]
     """Cell of its grid that `corners` are of."""
     corner: Column[Vec3]
@@ -110,8 +110,8 @@ def magnetometer(i: int, rows: MagnetometerRows) -> None:
     reading = rows.count[i]
     position = rows.position[rows.body[i]]
     earth = rows.magnetic_field[rows.body[i]]
-    due = reading == 0 or rows.due[rows.clock[i]] == 1
-    if rows.gridded[i] == 1 and due:
+    due = rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1
+    if rows.iron[rows.kind[i]].gridded == 1 and due:
         here = cell_at(position) - rows.cell[i]
         if norm(here) != 0.0:
             rows.outside[i] = 1
@@ -120,21 +120,19 @@ def magnetometer(i: int, rows: MagnetometerRows) -> None:
     # A launch for rows that waited gives no second reading to the others.
     if due and rows.stamp[i] != rows.time[0]:
         p = rows.noise[rows.kind[i]]
-        drawn = 2
-        if reading == 0:
-            drawn = 4
-        for k in range(drawn):
-            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
-        if reading == 0:
-            rows.bias[i] = rows.normal[i, 2] * p.bias_sigma
-            rows.offset[i] = rows.normal[i, 3] * p.turn_on_bias
+        key = rows.key[i]
+        copy = rows.copy[i]
+        if rows.starts[i] == 1:
+            rows.bias[i] = normal_vector(key, copy, 0, 2) * p.bias_sigma
+            rows.offset[i] = normal_vector(key, copy, 0, 3) * p.turn_on_bias
         field = rotate_inverse(rows.orientation[rows.body[i]], earth)
         iron = rows.iron[rows.kind[i]]
         field = distorted_field(iron, field)
         if iron.powered == 1:
             field += iron.per_current * rows.current[i]
-        rows.measured_field[i] = noisy(p, field, rows.normal[i, 0], rows.bias[i], rows.offset[i])
-        rows.bias[i] = next_bias(p, rows.bias[i], rows.normal[i, 1])
+        white = normal_vector(key, copy, reading, 0)
+        rows.measured_field[i] = noisy(p, field, white, rows.bias[i], rows.offset[i])
+        rows.bias[i] = next_bias(p, rows.bias[i], normal_vector(key, copy, reading, 1))
         rows.count[i] = reading + 1
         rows.stamp[i] = rows.time[0]
 
@@ -154,7 +152,6 @@ class Magnetometer(CompiledSensor):
     columns = MagnetometerRows
     function = staticmethod(magnetometer)
     gives = MagnetometerReading, "measured_field"
-    normal_count = 4
 
     rate_hz: float = 50.0
     """Readings per second [Hz]."""
@@ -217,24 +214,29 @@ class Magnetometer(CompiledSensor):
         x, y, z = (Vec3(*row) for row in self.soft_iron)
         per_current = (np.array(self.current_field) + lead_field(self.lead, self.position)).tolist()
         return {
-            "iron": Iron(x, y, z, Vec3(*self.hard_iron), int(self.is_fed), Vec3(*per_current)),
+            "iron": Iron(
+                x, y, z, Vec3(*self.hard_iron), int(self._is_gridded), int(self.is_fed), Vec3(*per_current)
+            ),
             "noise": self._noise_model().at_rate(self.rate_hz),
         }
 
     def initial(self) -> Mapping[str, Array]:
-        """Return the grid of the World Magnetic Model, with no cell known yet."""
-        environment = self.environment
-        gridded = type(getattr(environment, "magnetic_field", None)) is WorldMagneticModel
-        gridded = gridded and not environment.steel
+        """Return room for a cell of the World Magnetic Model, none known yet."""
         return {
-            "gridded": np.full(self.count, gridded, dtype=np.int32),
             "cell": np.full((self.count, 3), math.inf),
             "corners": np.zeros((self.count, 24)),
         }
 
     def inputs(self) -> Collection[str]:
         """Return the magnetic field unless it is interpolated in the step function."""
-        return () if self.rows["gridded"][0] else ("magnetic_field",)
+        return () if self._is_gridded else ("magnetic_field",)
+
+    @property
+    def _is_gridded(self) -> bool:
+        """Whether the field is interpolated in the step function."""
+        environment = self.environment
+        model = getattr(environment, "magnetic_field", None)
+        return type(model) is WorldMagneticModel and not environment.steel
 
     @classmethod
     def settled(cls, columns: Mapping[str, Array], environment: Environment) -> bool:
@@ -245,7 +247,7 @@ class Magnetometer(CompiledSensor):
         model, origin = environment.magnetic_field, environment.origin
         assert isinstance(model, WorldMagneticModel)
         for row in np.flatnonzero(waiting).tolist():
-            number = cell_at(Vec3(*columns["position"][columns["body"][row]].tolist()))
+            number = cell_at(Vec3(*columns["position"][row].tolist()))
             cell = model.cell(int(number.x), int(number.y), int(number.z), origin=origin)
             columns["cell"][row] = number.x, number.y, number.z
             columns["corner"][row] = cell.corner.x, cell.corner.y, cell.corner.z

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from pegasus.base.step_math import (
     Column,
     Quat,
     Real,
-    Table,
     Vec3,
     cos,
     quaternion_product,
@@ -67,14 +66,14 @@ class OdometryRows(DelayedRows):
     first_orientation: Column[Quat]
     first_velocity: Column[Vec3]
     first_rate: Column[Vec3]
-    position_before: Table[Vec3]
-    orientation_before: Table[Quat]
-    velocity_before: Table[Vec3]
-    rate_before: Table[Vec3]
-    position_after: Table[Vec3]
-    orientation_after: Table[Quat]
-    velocity_after: Table[Vec3]
-    rate_after: Table[Vec3]
+    position_before: Column[Vec3]
+    orientation_before: Column[Quat]
+    velocity_before: Column[Vec3]
+    rate_before: Column[Vec3]
+    position_after: Column[Vec3]
+    orientation_after: Column[Quat]
+    velocity_after: Column[Vec3]
+    rate_after: Column[Vec3]
     drift: Column[Vec3]
     """Displacement of the frame [m]."""
     yaw: Column[Real]
@@ -100,52 +99,42 @@ def turned(v: Vec3, yaw: Real) -> Vec3:
     return Vec3(cosine * v[0] - sine * v[1], sine * v[0] + cosine * v[1], v[2])
 
 
-def record_motion(i: int, rows: OdometryRows) -> None:
-    """Record the motion at the steps around coming readings."""
-    body = rows.body[i]
-    before = rows.before[rows.clock[i]]
-    after = rows.after[rows.clock[i]]
-    if before >= 0:
-        rows.position_before[i, before] = rows.position[body]
-        rows.orientation_before[i, before] = rows.orientation[body]
-        rows.velocity_before[i, before] = rows.velocity[body]
-        rows.rate_before[i, before] = rows.angular_velocity[body]
-    if after >= 0:
-        rows.position_after[i, after] = rows.position[body]
-        rows.orientation_after[i, after] = rows.orientation[body]
-        rows.velocity_after[i, after] = rows.velocity[body]
-        rows.rate_after[i, after] = rows.angular_velocity[body]
-
-
 def seen_motion(i: int, rows: OdometryRows) -> tuple[Vec3, Quat, Vec3, Vec3]:
     """Return position, orientation, velocity and angular velocity at the instant of the due reading."""
     delay = rows.delay[rows.kind[i]]
-    slot = rows.slot[rows.clock[i]]
     if rows.time[0] - delay.latency <= rows.first_time[i]:
         return rows.pivot[i], rows.first_orientation[i], rows.first_velocity[i], rows.first_rate[i]
-    position = rows.position_before[i, slot]
-    orientation = rows.orientation_before[i, slot]
-    velocity = rows.velocity_before[i, slot]
-    rate = rows.rate_before[i, slot]
+    position = rows.position_before[i]
+    orientation = rows.orientation_before[i]
+    velocity = rows.velocity_before[i]
+    rate = rows.rate_before[i]
     if delay.share == 0.0:
         return position, orientation, velocity, rate
-    later = rows.velocity_after[i, slot]
-    later_rate = rows.rate_after[i, slot]
+    later = rows.velocity_after[i]
+    later_rate = rows.rate_after[i]
     share = delay.share
     dt = rows.time[1]
     return (
-        hermite(position, velocity, rows.position_after[i, slot], later, share, dt),
-        hermite_orientation(orientation, rate, rows.orientation_after[i, slot], later_rate, share, dt),
+        hermite(position, velocity, rows.position_after[i], later, share, dt),
+        hermite_orientation(orientation, rate, rows.orientation_after[i], later_rate, share, dt),
         between(velocity, later, share),
         between(rate, later_rate, share),
     )
 
 
-def drift_on(i: int, rows: OdometryRows, reading: int) -> None:
-    """Let the frame of an estimator drift to the next reading, or draw a new one at a reset."""
+def drift_on(i: int, rows: OdometryRows, reading: int, driving: Vec3, turning: Real) -> None:
+    """Let the frame of an estimator drift to the next reading, or draw a new one at a reset.
+
+    Args:
+        i: The row.
+        rows: Columns.
+        reading: Number of the reading.
+        driving: Standard normal numbers, of the displacement.
+        turning: Another one, of the rotation.
+    """
     p = rows.errors[rows.kind[i]]
-    moved = scaled(rows.normal[i, 4], p.drift_sigma)
-    yaw = rows.normal[i, 5][0] * p.yaw_sigma
+    moved = scaled(driving, p.drift_sigma)
+    yaw = turning * p.yaw_sigma
     if reading % p.reset_period == 0:
         rows.drift[i] = moved
         rows.yaw[i] = yaw
@@ -155,33 +144,30 @@ def drift_on(i: int, rows: OdometryRows, reading: int) -> None:
 
 
 def odometry(i: int, rows: OdometryRows) -> None:
-    """Record the motion around coming readings, and take a reading if it is due."""
-    record_motion(i, rows)
+    """Take a reading if it is due."""
     reading = rows.count[i]
-    if reading == 0 or rows.due[rows.clock[i]] == 1:
+    if rows.starts[i] == 1 or rows.due[rows.clock[i]] == 1:
         p = rows.errors[rows.kind[i]]
         body = rows.body[i]
-        if reading == 0:
+        if rows.starts[i] == 1:
             rows.first_time[i] = rows.time[0]
             rows.pivot[i] = rows.position[body]
             rows.first_orientation[i] = rows.orientation[body]
             rows.first_velocity[i] = rows.velocity[body]
             rows.first_rate[i] = rows.angular_velocity[body]
-        drawn = 6
-        for k in range(drawn):
-            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
-        drift_on(i, rows, reading)
+        normal = [normal_vector(rows.key[i], rows.copy[i], reading, k) for k in range(6)]
+        drift_on(i, rows, reading, normal[4], normal[5][0])
         position, orientation, velocity, rate = seen_motion(i, rows)
         yaw = rows.yaw[i]
         offset = position - rows.pivot[i]
-        turn = rows.normal[i, 1] * p.orientation_sigma + Vec3(0.0, 0.0, yaw)
+        turn = normal[1] * p.orientation_sigma + Vec3(0.0, 0.0, yaw)
         rows.seen_offset[i] = offset
         rows.seen_position[i] = (
-            rows.pivot[i] + turned(offset, yaw) + rows.drift[i] + rows.normal[i, 0] * p.position_sigma
+            rows.pivot[i] + turned(offset, yaw) + rows.drift[i] + normal[0] * p.position_sigma
         )
         rows.seen_orientation[i] = quaternion_product(rotation_quaternion(turn), orientation)
-        rows.seen_velocity[i] = turned(velocity, yaw) + rows.normal[i, 2] * p.velocity_sigma
-        rows.seen_rate[i] = rate + rows.normal[i, 3] * p.rate_sigma
+        rows.seen_velocity[i] = turned(velocity, yaw) + normal[2] * p.velocity_sigma
+        rows.seen_rate[i] = rate + normal[3] * p.rate_sigma
         rows.count[i] = reading + 1
         rows.stamp[i] = rows.time[0]
 
@@ -235,7 +221,12 @@ class Odometry(CompiledSensor):
 
     columns = OdometryRows
     function = staticmethod(odometry)
-    normal_count = 6
+    recorded: ClassVar = {
+        "position": "position",
+        "orientation": "orientation",
+        "velocity": "velocity",
+        "rate": "angular_velocity",
+    }
 
     rate_hz: float = 30.0
     """Readings per second [Hz]."""
@@ -287,15 +278,6 @@ class Odometry(CompiledSensor):
             reset_period=self._reset_period(),
         )
         return {"delay": self.delay(), "errors": errors}
-
-    def initial(self) -> Mapping[str, Array]:
-        """Return empty records."""
-        slots = self.delay().slots
-        return {
-            f"{name}_{when}": np.zeros((self.count, slots, 4 if name == "orientation" else 3))
-            for name in ("position", "orientation", "velocity", "rate")
-            for when in ("before", "after")
-        }
 
     def reading(self, stamp: float) -> OdometryReading:
         """Return the last reading: that of `latency` ago, or of the first reading until it is so old."""

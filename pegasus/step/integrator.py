@@ -33,6 +33,7 @@ from pegasus.base.step_math import (
     normalized,
     rotate,
 )
+from pegasus.base.tracing import Signal
 from pegasus.model.machine import Body, Machine
 from pegasus.step.loads import NO_VECTOR, Loads, air_of, loads_of
 from pegasus.step.values import Held, Inputs, LocalAir, Planes, Result, State
@@ -172,7 +173,7 @@ def advance(
         shaft_power=means.shaft_power,
         electrical_power=means.electrical_power,
         fault=fault,
-        alarm=fault,
+        alarm=Signal(fault),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pegasus.base.step_math import Mat33, Quat, Real, Reals, Vec3
+from pegasus.base.tracing import Signal
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Result:
     fault: Real
     """1 after a wrench that is not finite, 2 after a motion beyond all bounds, 3 after a command that is not
     finite, else 0."""
-    alarm: Real
-    """`fault`, as one number for all machines."""
+    alarm: Signal
+    """Whether there is a fault."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import Multirotor
-from pegasus.base.tracing import parameter_arrays, trace, vjp
+from pegasus.base.tracing import trace, uniform_values, vjp
 from pegasus.base.tracing.launches import Program
 from pegasus.core.columns import own_columns
 from pegasus.core.programs import VehicleGroup, machines_of
@@ -48,9 +48,9 @@ class Flight:
     def __init__(self, vehicle):
         self.columns, self.alarm = own_columns(1, vehicle.rotor_count), np.zeros(1)
         self.group = VehicleGroup(vehicle, machines_of(vehicle), self.columns, 1, self.alarm)
-        self.numbers = {**parameter_arrays(self.group.machine), "dt": np.array([DT])}
+        self.numbers = {**uniform_values(self.group.machine), "dt": np.array([DT])}
         arguments = self.group.arguments(local_air=False)
-        self.step = trace(advance, *arguments, outputs=("",), alarms=("alarm",))
+        self.step = trace(advance, *arguments, outputs=("",))
         self.arrays = {**self.columns, **self.numbers, "alarm": self.alarm}
         self.launch = Program(self.step, lanes=1).launch(self.arrays, 1)
 

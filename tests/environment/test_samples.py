@@ -1,6 +1,8 @@
 """Tests of samples of wind, density and gravity: equal bits in Python, compiled and by row."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +11,9 @@ import pytest
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus.base import row_map
+from pegasus.base.errors import ConfigError
 from pegasus.base.row_map import RowMap
-from pegasus.base.step_math import Vec3
+from pegasus.base.step_math import Real, Vec3
 from pegasus.environment import (
     Air,
     Atmosphere,
@@ -22,6 +25,7 @@ from pegasus.environment import (
     Gusts,
     NoWind,
     Samples,
+    SumWind,
     TiltedDipole,
     UniformGravity,
     UsStandardAtmosphere1976,
@@ -31,7 +35,7 @@ from pegasus.environment import (
 )
 from pegasus.environment.atmosphere import pressure_altitude_at, standard_air
 from pegasus.environment.geodesy import geodetic_at, local_at
-from pegasus.environment.gravity import gravity_at
+from pegasus.environment.gravity import GravityParameters, gravity_at
 from pegasus.environment.magnetic_field import cell_flux_density, dipole_flux_density, dipole_parameters
 from pegasus.environment.wind import wind_at
 
@@ -124,6 +128,61 @@ class ThinByDensity(UsStandardAtmosphere1976):
         return super().density(altitude) / 2
 
 
+def moon_at(p: UniformGravity, altitude: Real) -> Real:  # noqa: ARG001
+    """Gravity of the Moon."""
+    return p.acceleration
+
+
+def weight_at(p: "WeightWind", position: Vec3, t: Real) -> Vec3:
+    """Wind by the shipped gravity, whatever that of the world is."""
+    return Vec3(gravity_at(p.earth, position[2]), t, 0.0)
+
+
+def heavier_at(p: "HeavierGravity", altitude: Real) -> Real:
+    """Shipped gravity and one percent."""
+    return 1.01 * gravity_at(p.earth, altitude)
+
+
+def thicker_law() -> Callable[..., tuple[Real, Real, Real]]:
+    """Return a law of the air whose helper has the name of a shipped function."""
+
+    def standard_air(density: Real) -> Real:
+        return density * 2.0
+
+    def thicker_at(p: "ThickerAir", altitude: Real) -> tuple[Real, Real, Real]:
+        """Air of twice the density."""
+        return 1e5 - altitude, 288.0, standard_air(p.sea_level_density)
+
+    return thicker_at
+
+
+EARTH = Environment().gravity.parameters
+
+
+@dataclass(frozen=True)
+class MoonGravity(UniformGravity):
+    law: ClassVar = staticmethod(moon_at)
+    parameters: ClassVar = UniformGravity(1.62)
+
+
+@dataclass(frozen=True)
+class WeightWind(Wind):
+    law: ClassVar = staticmethod(weight_at)
+    earth: GravityParameters = EARTH
+
+
+@dataclass(frozen=True)
+class HeavierGravity(Gravity):
+    law: ClassVar = staticmethod(heavier_at)
+    earth: GravityParameters = EARTH
+
+
+@dataclass(frozen=True)
+class ThickerAir(Atmosphere):
+    law: ClassVar = staticmethod(thicker_law())
+    sea_level_density: float = 1.2
+
+
 ENVIRONMENTS = {
     "default": lambda: Environment(),
     "constant wind": lambda: Environment(
@@ -133,6 +192,12 @@ ENVIRONMENTS = {
     "custom step function": lambda: Environment(wind=ShearWind(0.3)),
     "custom NumPy wind": lambda: Environment(wind=NumPyWind()),
     "all custom": lambda: Environment(gravity=Doubled(), atmosphere=Thin(), wind=NumPyWind()),
+    "sum of winds": lambda: Environment(
+        wind=SumWind([ShearWind(), {"mean_velocity": [1.0, 2.0, 0.0]}, WeightWind(), gusts()])
+    ),
+    "laws that call shipped ones": lambda: Environment(
+        gravity=MoonGravity(), wind=WeightWind(), atmosphere=ThickerAir()
+    ),
     "custom density": lambda: Environment(atmosphere=ThinByDensity(), wind=ShearWind()),
 }
 
@@ -148,6 +213,44 @@ def test_samples_are_those_of_the_array_methods(name: str, count: int) -> None:
         np.testing.assert_array_equal(out.wind_velocity, environment.wind_velocity(position, t))
         np.testing.assert_array_equal(out.air_density, environment.air_density(position))
         np.testing.assert_array_equal(out.gravity, environment.gravity_vector(position))
+
+
+def test_each_law_calls_what_python_calls() -> None:
+    """A custom gravity would take the place of the shipped one within the law of a wind, in silence."""
+    out = Samples.of(60)
+    moon = Environment(gravity=MoonGravity(), wind=WeightWind(), atmosphere=ThickerAir())
+    moon.sample(places(60), 2.5, out)
+    by_hand = [[gravity_at(EARTH, z), 2.5, 0.0] for z in places(60)[:, 2].tolist()]
+    np.testing.assert_array_equal(out.wind_velocity, by_hand)
+    np.testing.assert_array_equal(out.gravity[:, 2], -1.62)
+    np.testing.assert_array_equal(out.air_density, 2.4)
+    heavier = Environment(gravity=HeavierGravity())
+    heavier.sample(places(60), 2.5, out)
+    altitudes = heavier.altitude(places(60)).tolist()
+    np.testing.assert_array_equal(out.gravity[:, 2], [-1.01 * gravity_at(EARTH, a) for a in altitudes])
+
+
+def cubed_at(p: "CubedGravity", altitude: Real) -> Real:
+    """Use the power operator, which processors do not round alike."""
+    return p.acceleration + altitude**3
+
+
+@dataclass(frozen=True)
+class CubedGravity(Gravity):
+    law: ClassVar = staticmethod(cubed_at)
+    acceleration: float = 9.0
+
+
+def test_a_law_that_cannot_be_compiled_is_named_with_its_line() -> None:
+    """A user would look for the fault of a law in Pegasus."""
+    line = next(
+        k for k, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "altitude**3" in text
+    )
+    with pytest.raises(
+        ConfigError, match=rf"test_samples.py:{line}: `return .*; use numbers, vectors"
+    ) as error:
+        Environment(gravity=CubedGravity()).sample(places(3), 0.0, Samples.of(3))
+    assert "power(x, y)" in str(error.value)
 
 
 def test_samples_follow_a_change_of_model() -> None:

@@ -1,7 +1,7 @@
 """Tests of the turbulence of the military standards against their spectra, figures and tables."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -11,43 +11,27 @@ from scipy.signal import welch
 
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
-from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Column, Real, Vec3
+from pegasus.base.step_math import Vec3, Word
+from pegasus.base.tracing import column, trace, uniform, uniform_values
+from pegasus.base.tracing.launches import Program
 from pegasus.environment import ConstantWind, DrydenWind, LogWind, SumWind, VonKarmanWind
 from pegasus.environment import von_karman as rational
 from pegasus.environment.turbulence import (
-    GustRows,
-    TurbulenceParameters,
-    dryden,
+    Filters,
+    Passage,
     inverse_fifth_root,
     roll_intensity,
     scales,
 )
 from pegasus.environment.turbulent_wind import Turbulence
-from pegasus.environment.von_karman import von_karman
 
 FOOT = 0.3048
 SPAN = 0.8
-STATES = [f"gust_{k}" for k in range(10)]
+STATES = [f"filters.gust_{k}" for k in range(10)]
 OUTPUTS = ["gust_velocity", "gust_rate"]
 
 
-@dataclass
-class Rows0(GustRows):
-    parameters: Column[TurbulenceParameters]
-    through_air: Column[Vec3]
-
-
-def advance_dryden(i: int, rows: Rows0, height: Real, dt: Real) -> None:
-    dryden(i, rows, rows.parameters[0], 0.8, height, rows.through_air[i], dt)
-
-
-def advance_von_karman(i: int, rows: Rows0, height: Real, dt: Real) -> None:
-    von_karman(i, rows, rows.parameters[0], 0.8, height, rows.through_air[i], dt)
-
-
-ADVANCE = {"dryden": advance_dryden, "von_karman": advance_von_karman}
 LAWS = {"dryden": DrydenWind, "von_karman": VonKarmanWind}
 
 
@@ -55,19 +39,39 @@ def columns_of(model: str, count: int, velocity: tuple[float, float, float], win
     """Return the columns of turbulence at copies that move through the air."""
     turbulence = LAWS[model](wind_at_20_ft=wind, exceedance=1e-3)
     return {
-        "parameters": [turbulence.gust_parameters(turbulence)],
+        **uniform_values(uniform("p", turbulence.gust_parameters(turbulence))),
         "through_air": np.tile(np.array(velocity, dtype=float), (count, 1)),
-        "gust_step": np.zeros(count, dtype=np.int32),
-        "gust_key": np.full(count, 99, dtype=np.uint64),
-        "gust_copy": np.arange(count, dtype=np.int32),
+        "count": np.zeros(count, dtype=np.int32),
+        "key": np.full(count, 99, dtype=np.uint64),
+        "copy": np.arange(count, dtype=np.int32),
         **{name: np.zeros((count, 3)) for name in (*STATES, *OUTPUTS)},
     }
+
+
+def advancing(model: str, height: float, dt: float) -> Callable[..., dict]:
+    """Return a function that advances the turbulence of a vehicle."""
+    turbulence = LAWS[model](wind_at_20_ft=15.4, exceedance=1e-3)
+    p = turbulence.gust_parameters(turbulence)
+
+    def advance(filters: Filters, key: Word, copy: int, count: int, through_air: Vec3) -> dict:
+        flown = Passage(key, copy, count, SPAN, height, through_air, dt)
+        filters, gust, rate = LAWS[model].gust_law(p, filters, flown)
+        return {"filters": filters, "gust_velocity": gust, "gust_rate": rate, "count": count + 1}
+
+    return advance
+
+
+def launched(model: str, columns: dict, height: float, dt: float) -> Callable[[], None]:
+    """Return the launch of the turbulence over columns."""
+    kinds = {"filters": Filters, "key": Word, "copy": int, "count": int, "through_air": Vec3}
+    made = trace(advancing(model, height, dt), *(column(name, kind) for name, kind in kinds.items()))
+    return Program(made).launch(columns, len(columns["key"]))
 
 
 def record(model: str, *, count: int, steps: int, height: float, speed: float, dt: float) -> np.ndarray:
     """Return u, v, w, p, q, r of copies that fly east over time, shape (steps, 6, count)."""
     columns = columns_of(model, count, (speed, 0.0, 0.0))
-    launch = Kernel(ADVANCE[model], kinds={GustRows: Rows0}).launch(Rows(Rows0, columns), count, height, dt)
+    launch = launched(model, columns, height, dt)
     out = np.empty((steps, 6, count))
     for k in range(steps):
         launch()
@@ -266,9 +270,9 @@ def test_axes_turn_with_the_motion_but_not_the_air() -> None:
     count = 3000
     for model in LAWS:
         columns = columns_of(model, count, (0.0, 0.0, 0.0))
-        kernel = Kernel(ADVANCE[model], kinds={GustRows: Rows0})
-        launch = kernel.launch(Rows(Rows0, columns), count, 30.0, 1e-12)
-        sigma = scales(columns["parameters"][0], 30.0)[2]
+        launch = launched(model, columns, 30.0, 1e-12)
+        turbulence = LAWS[model](wind_at_20_ft=15.4)
+        sigma = scales(turbulence.gust_parameters(turbulence), 30.0)[2]
         launch()
         before = columns["gust_velocity"].copy()
         deviation = []
@@ -290,17 +294,18 @@ def test_axes_turn_with_the_motion_but_not_the_air() -> None:
 def test_python_and_compiled_code_give_the_same_bits(model: str) -> None:
     """Debugging in Python would fly through other turbulence."""
     columns = columns_of(model, 7, (4.0, -3.0, 1.0))
-    plain = {
-        name: value.copy() if isinstance(value, np.ndarray) else value for name, value in columns.items()
-    }
-    launch = Kernel(ADVANCE[model], kinds={GustRows: Rows0}).launch(Rows(Rows0, columns), 7, 400.0, 0.004)
-    rows = Rows(Rows0, plain)
-    for _ in range(20):
+    rows = list(zip(*(columns[n].tolist() for n in ("key", "copy", "through_air")), strict=True))
+    launch, advance = launched(model, columns, 400.0, 0.004), advancing(model, 400.0, 0.004)
+    states = [Filters(*(Vec3(0.0, 0.0, 0.0) for _ in STATES)) for _ in rows]
+    for count in range(20):
         launch()
-        for i in range(7):
-            ADVANCE[model](i, rows.python, 400.0, 0.004)
-    for name in (*STATES, *OUTPUTS):
-        np.testing.assert_array_equal(columns[name], plain[name])
+        for i, (key, copy, through_air) in enumerate(rows):
+            found = advance(states[i], Word(key), copy, count, Vec3(*through_air))
+            states[i] = found["filters"]
+            for k, name in enumerate(STATES):
+                assert columns[name][i].tolist() == list(getattr(states[i], f"gust_{k}")), name
+            for name in OUTPUTS:
+                assert columns[name][i].tolist() == list(found[name]), name
     assert np.ptp(columns["gust_velocity"][:, 0]) > 0.1
 
 

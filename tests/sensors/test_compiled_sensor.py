@@ -10,8 +10,11 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import quaternion_from_rotation_vector
+from pegasus.base.step_math import Quat, Vec3
+from pegasus.base.tracing import Argument
 from pegasus.contracts.state import VehicleState
 from pegasus.core.sensor_bank import SensorTable, _Clock
+from pegasus.core.sensor_row import measured
 from pegasus.environment import Environment, Gusts
 from pegasus.sensors import (
     GPS,
@@ -19,6 +22,7 @@ from pegasus.sensors import (
     Accelerometer,
     Airspeed,
     Barometer,
+    BarometerReading,
     Gyroscope,
     Magnetometer,
     Odometry,
@@ -26,6 +30,7 @@ from pegasus.sensors import (
     Sensor,
     Vibration,
 )
+from tests.base.tracing.comparison import flat_result
 from tests.flyers import PLAIN_IRIS
 
 SENSORS = [
@@ -58,11 +63,36 @@ def wander(state: VehicleState, step: int) -> None:
         state.rotor_speed[n] = 600.0 + draws[4, 0]
 
 
+def row_of(argument: Any, columns: dict[str, Any], i: int) -> Any:
+    """Return the value of an argument of a step function in row i."""
+    if not isinstance(argument, Argument):
+        return argument
+    if argument.values:
+        return tuple(columns["time"].tolist()) if argument.name == "time" else argument.values[0]
+    row, kind = columns[argument.name][i].tolist(), argument.kind
+    if argument.width:
+        return tuple(Vec3(*part) if kind is Vec3 else part for part in row)
+    return kind(*row) if kind in (Vec3, Quat) else kind(row)
+
+
 def run_by_python(table: SensorTable) -> None:
     """Evaluate the rows of a table in Python."""
-    table.launch()
-    function, rows = table.sensors[0].function, table.rows.python
-    table._launch = lambda: [function(i, rows) for i in range(table._count)]
+
+    def prepared(way: str) -> Any:
+        function, kind, names, starts, *arguments = table.arguments(way)
+        columns: dict[str, Any] = {**table.columns, "time": table._time}
+
+        def launch() -> None:
+            for i in range(table.count):
+                values = [row_of(a, columns, i) for a in arguments]
+                values[names.index("due")] = int(table._due[0])
+                for name, value in measured(function, kind, names, starts, *values).items():
+                    columns[name][i] = np.reshape(flat_result(value), columns[name][i].shape)
+
+        table._launches[way] = launch
+        return launch
+
+    table._prepared = prepared  # type: ignore[method-assign]
 
 
 def run(bench: Any, sensor: Sensor, *, count: int, plain: bool = False) -> list[Any]:
@@ -98,7 +128,7 @@ def same(one: Any, other: Any, rows: slice = slice(None)) -> bool:
 @pytest.mark.parametrize("sensor", SENSORS, ids=lambda sensor: type(sensor).__name__)
 def test_python_and_compiled_code_give_the_same_bits(sensor: Sensor, bench: Any) -> None:
     """Debugging in Python would show other readings than compiled code."""
-    compiled, plain = (run(bench, sensor, count=3, plain=plain) for plain in (False, True))
+    compiled, plain = (run(bench, sensor, count=5, plain=plain) for plain in (False, True))
     assert all(same(a, b) for a, b in zip(compiled, plain, strict=True))
     assert not same(compiled[1], compiled[2])
 
@@ -148,6 +178,33 @@ def test_company_and_order_change_no_bit() -> None:
     assert not same(among["a/imu"][5], among["b/imu"][5])
 
 
+def test_alike_sensors_of_neighbours_share_a_launch() -> None:
+    """Ten vehicles would cost ten launches of each sensor, or one would have the noise of another."""
+    noises = [1e-3, 1e-3, 2e-3, 1e-3]
+    with Simulation("flat", seed=3) as sim:
+        for k, noise in enumerate(noises):
+            sensor = Airspeed(noise_density=noise, rate_hz=20.0 if k == 1 else 50.0)
+            place, sensors = (6.0 * k, 0.0, 0.1), {"barometer": Barometer(), "pitot": sensor}
+            sim.add(
+                Multirotor(
+                    PLAIN_IRIS,
+                    name=f"v{k}",
+                    count=2,
+                    position=[place, (*place[:1], 9.0, 0.1)],
+                    sensors=sensors,
+                )
+            )
+        sim.step(2)
+        tables = {name: [v.sensors[name].table for v in sim.vehicles] for name in ("barometer", "pitot")}
+        assert len({id(table) for table in tables["barometer"]}) == 1
+        assert [len(t.sensors) for t in tables["pitot"]] == [1, 1, 1, 1]
+        sim.remove("v1")
+        sim.step(2)
+        assert sim.vehicles["v0"].sensors["barometer"].table is sim.vehicles["v3"].sensors["barometer"].table
+        drawn = [v.reading(BarometerReading).pressure for v in sim.vehicles]
+        assert len(np.unique(np.concatenate(drawn))) == 6
+
+
 def test_readings_stay_and_come_anew() -> None:
     """A reading kept by a user would change, or each access would make a new one."""
     with Simulation("flat", seed=3) as sim:
@@ -194,11 +251,11 @@ def test_kept_plans_are_those_of_every_round(rate_hz: float, latency: float) -> 
     """After a round of the schedule a reading would be missed, be given early, or be of another instant."""
     clock = _Clock(GPS(rate_hz=rate_hz, latency=latency), 250.0)
     lead = math.ceil(round(latency * 250, 9))
-    due = [step for step in range(3 * clock._period) if clock.plan(step)[0][0]]
+    due = [step for step in range(3 * clock._period) if clock.plan(step)[0]]
     assert due == [math.ceil(k * Fraction(2500) / Fraction(str(rate_hz * 10))) for k in range(len(due))]
     recorded = {}
     for step in range(-lead, due[-1]):
-        (is_due, before, after, slot), wait = clock.plan(step)
+        is_due, before, after, slot, wait = clock.plan(step)
         if before >= 0:
             recorded[int(before), "before"] = step
         if after >= 0:
@@ -206,7 +263,7 @@ def test_kept_plans_are_those_of_every_round(rate_hz: float, latency: float) -> 
         if is_due and step >= 0:
             assert recorded[int(slot), "before"] == step - lead
             assert not lead or recorded[int(slot), "after"] == step - lead + 1
-        assert not any(clock.plan(step + k)[0][0] for k in range(1, wait))
+        assert not any(clock.plan(step + k)[0] for k in range(1, wait))
 
 
 def test_a_sensor_that_gives_nothing_is_named():

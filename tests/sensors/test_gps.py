@@ -200,7 +200,7 @@ def test_memory_does_not_grow_with_time(bench: Any) -> None:
     """Memory would grow with time; a latency of 0.2 s at 50 Hz needs ten solutions."""
     gps = GPS(rate_hz=50.0)
     bench.readings(gps, bench.bind(gps, rate=500.0), 500)
-    assert gps.rows["position_before"].shape == (1, 12, 3)
+    assert gps.rows["position_records"].shape == (1, 12, 2, 3)
 
 
 def test_solution_is_geographic(bench: Any) -> None:

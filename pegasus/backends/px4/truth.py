@@ -1,7 +1,7 @@
 """True states of vehicles as HIL_STATE_QUATERNION, for the logs of their autopilots."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,8 @@ from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.messages import message_type
 from pegasus.backends.px4.hil import centi, centi_unsigned, int16
 from pegasus.base.step_math import (
-    Column,
     Quat,
     Real,
-    Table,
     Vec3,
     atan2,
     norm,
@@ -22,6 +20,7 @@ from pegasus.base.step_math import (
     rotation_quaternion,
     sqrt,
 )
+from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.state import VehicleState
 from pegasus.environment import Environment
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
@@ -32,45 +31,47 @@ _MILLI_GRAVITY = 9.80665e-3
 """A thousandth of standard gravity [m/s^2]."""
 
 
-@dataclass
-class TruthRows:
-    """Columns of `truth_row`."""
-
-    origin: Column[Geodetic]
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    acceleration: Column[Vec3]
-    wind_velocity: Column[Vec3]
-    air_density: Column[Real]
-    place: Table[Real]
-    """Latitude and longitude [1e-7 deg], and altitude [mm]."""
-    attitude: Column[Quat]
-    """Orientation, FLU to local east, north and up."""
-    course: Column[Vec3]
-    """Velocity, local east, north and up [m/s]."""
-    force: Table[Real]
-    """Acceleration in the body frame (FLU), in thousandths of standard gravity."""
-    airspeed: Table[Real]
-    """Speed through the air, and the indicated one [m/s]."""
+_RESULTS = {"place": 3, "attitude": 4, "course": 3, "force": 3, "airspeed": 2}
+"""Results of `truth_at`, and how many numbers each has."""
 
 
-def truth_row(i: int, rows: TruthRows) -> None:
-    """Fill row i of place, attitude, course, force and airspeed."""
-    latitude, longitude, altitude = geodetic_at(rows.origin[0], rows.position[i])
-    rows.place[i, 0] = latitude * 1e7
-    rows.place[i, 1] = longitude * 1e7
-    rows.place[i, 2] = altitude * 1e3
-    cosine, sine = convergence(rows.origin[0], rows.position[i])
+def truth_at(
+    origin: Geodetic,
+    position: Vec3,
+    orientation: Quat,
+    velocity: Vec3,
+    acceleration: Vec3,
+    wind_velocity: Vec3,
+    air_density: Real,
+) -> tuple[tuple[Real, Real, Real], Quat, Vec3, tuple[Real, ...], tuple[Real, Real]]:
+    """Return place, attitude, course, force and airspeed of a vehicle.
+
+    Args:
+        origin: Geographic place of the world's origin.
+        position: Position in the world [m].
+        orientation: Orientation, FLU to world.
+        velocity: Velocity in the world [m/s].
+        acceleration: Acceleration in the world [m/s^2].
+        wind_velocity: Velocity of the air in the world [m/s].
+        air_density: Density of the air [kg/m^3].
+
+    Returns:
+        Latitude and longitude [1e-7 deg] and altitude [mm]; orientation, FLU to local east, north and up;
+        velocity, local east, north and up [m/s]; acceleration in the body frame (FLU), in thousandths of
+        standard gravity; speed through the air, and the indicated one [m/s].
+    """
+    latitude, longitude, altitude = geodetic_at(origin, position)
+    cosine, sine = convergence(origin, position)
     turn = rotation_quaternion(Vec3(0.0, 0.0, -atan2(sine, cosine)))
-    rows.attitude[i] = quaternion_product(turn, rows.orientation[i])
-    rows.course[i] = level_turn(rows.velocity[i], cosine, sine)
-    force = rotate_inverse(rows.orientation[i], rows.acceleration[i])
-    for k in range(3):
-        rows.force[i, k] = force[k] / _MILLI_GRAVITY
-    speed = norm(rows.velocity[i] - rows.wind_velocity[i])
-    rows.airspeed[i, 0] = speed
-    rows.airspeed[i, 1] = speed * sqrt(rows.air_density[i] / SEA_LEVEL_DENSITY)
+    force = rotate_inverse(orientation, acceleration)
+    speed = norm(velocity - wind_velocity)
+    return (
+        (latitude * 1e7, longitude * 1e7, altitude * 1e3),
+        quaternion_product(turn, orientation),
+        level_turn(velocity, cosine, sine),
+        (force[0] / _MILLI_GRAVITY, force[1] / _MILLI_GRAVITY, force[2] / _MILLI_GRAVITY),
+        (speed, speed * sqrt(air_density / SEA_LEVEL_DENSITY)),
+    )
 
 
 class Truth:
@@ -88,17 +89,21 @@ class Truth:
         count = len(state.position)
         self._air = Samples.of(count)
         self._sampler = Sampler(environment, state.position, self._air)
-        results = {"attitude": 4, "course": 3, "place": 3, "force": 3, "airspeed": 2}
-        self._results = [np.zeros((count, width)) for width in results.values()]
-        columns = {field.name: getattr(state, field.name) for field in fields(VehicleState)}
-        air = {"wind_velocity": self._air.wind_velocity, "air_density": self._air.air_density}
-        arrays = {**columns, **air, **dict(zip(results, self._results, strict=True))}
-        names = TruthRows.__annotations__.keys() - {"origin"}
-        given = {"origin": [environment.origin], **{name: arrays[name] for name in names}}
         # Not at the top: it imports Warp, which is not needed to describe a backend.
-        from pegasus.base.compiler import Rows, shared_kernel
+        from pegasus.base.tracing.launches import program_of
 
-        self._launch = shared_kernel(truth_row).launch(Rows(TruthRows, given), count)
+        found = {name: np.zeros((count, width)) for name, width in _RESULTS.items()}
+        names = ("attitude", "course", "place", "force", "airspeed")
+        self._results = [found[name] for name in names]
+        origin = uniform("origin", environment.origin)
+        vectors = ("position", "orientation", "velocity", "acceleration", "wind_velocity")
+        inputs = [column(name, Quat if name == "orientation" else Vec3) for name in vectors]
+        program = program_of(
+            truth_at, origin, *inputs, column("air_density"), outputs=tuple(_RESULTS), count=count
+        )
+        states = {field.name: getattr(state, field.name) for field in fields(VehicleState)}
+        air = {"wind_velocity": self._air.wind_velocity, "air_density": self._air.air_density}
+        self._launch = program.launch({**states, **air, **found, **uniform_values(origin)}, count)
 
     def messages(self, times_usec: Sequence[int], t: float) -> list[Any]:
         """Return the messages of the present states.

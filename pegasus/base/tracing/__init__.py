@@ -11,27 +11,33 @@ launch()
 from pegasus.base.tracing.adjoint import vjp
 from pegasus.base.tracing.symbols import TraceError
 from pegasus.base.tracing.traces import (
+    FEWEST_ABREAST,
     Argument,
     Column,
+    Signal,
     Trace,
     column,
-    parameter_arrays,
-    shape_of,
+    sequence,
+    structure,
     trace,
     uniform,
+    uniform_values,
     varied,
 )
 
 __all__ = [
+    "FEWEST_ABREAST",
     "Argument",
     "Column",
+    "Signal",
     "Trace",
     "TraceError",
     "column",
-    "parameter_arrays",
-    "shape_of",
+    "sequence",
+    "structure",
     "trace",
     "uniform",
+    "uniform_values",
     "varied",
     "vjp",
 ]

@@ -1,22 +1,30 @@
 """Compilation of traces by Warp, and their launches over arrays."""
 
 import functools
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from pegasus.base.arrays import Array
-from pegasus.base.compiler import announce_compilation, start_warp
+from pegasus.base.compiler import announce_compilation, compiled_once, start_warp
 from pegasus.base.errors import ConfigError
+from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
-from pegasus.base.tracing.traces import TABLE_PADDING, Column, Trace
+from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
+from pegasus.base.tracing.traces import FEWEST_ABREAST, TABLE_PADDING, Column, Trace, structure, trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
-_REALS: dict[Any, Any] = {wp.float32: np.float32, wp.float64: np.float64}
+_TYPES: dict[Any, Any] = {
+    wp.float32: np.float32, wp.float64: np.float64, wp.int32: np.int32, wp.uint64: np.uint64
+}  # fmt: skip
+_KINDS = {INTEGER: np.dtype(np.int32), WORD: np.dtype(np.uint64)}
+"""Types of columns of whole numbers."""
 
 
 class Program:
@@ -43,7 +51,8 @@ class Program:
         self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{lanes}", text)
         announce_compilation(self.kernel.module.name)
         try:
-            self.kernel.module.load(device, 1 if device == "cpu" else 256)
+            with compiled_once(self.kernel.module.name):
+                self.kernel.module.load(device, 1 if device == "cpu" else 256)
         except Exception as error:
             reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise ConfigError(
@@ -53,89 +62,212 @@ class Program:
             ) from error
 
     def launch(self, arrays: Mapping[str, Any], count: int, *, apart: bool = True) -> "Launch":
-        """Return a prepared launch over rows 0 to count - 1 of arrays.
+        """Return a prepared launch over rows 0 to count - 1 of arrays; see `launch_parts`."""
+        return self.launch_parts([Part(arrays, 0, count)], apart=apart)
+
+    def launch_parts(self, parts: "Sequence[Part]", *, apart: bool = True) -> "Launch":
+        """Return a prepared launch over rows of several sets of arrays.
 
         Args:
-            arrays: Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform
-                inputs (width,). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
-                may be the array of an input. They are kept alive.
-            count: Number of rows.
+            parts: The sets, such as those of vehicles of one structure; one alone on a GPU.
             apart: Whether several threads may run many rows.
 
         Raises:
             ValueError: If an array is missing, or has another shape or type.
         """
-        return Launch(self, arrays, count, apart=apart)
+        return Launch(self, parts, apart=apart)
+
+
+def program_of(
+    function: Callable[..., Any],
+    *arguments: Any,
+    outputs: Sequence[str] = (),
+    count: int = LANES,
+    device: str = "cpu",
+) -> Program:
+    """Return the program of a function, traced and compiled once for each structure of its arguments.
+
+    Args:
+        function: The function; see `trace`.
+        arguments: Its arguments: inputs, and literals that can be hashed.
+        outputs: Names of the results; see `trace`.
+        count: Number of rows; few of them run one after another, which is sooner compiled.
+        device: See `Program`.
+
+    Raises:
+        ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
+    """
+    kinds = tuple(structure(argument) for argument in arguments)
+    lanes = LANES if count >= FEWEST_ABREAST else 1
+    key = function, kinds, tuple(outputs)
+    with _LOCK:
+        made = _TRACES.get(key)
+        if made is None:
+            try:
+                made = _TRACES[key] = trace(function, *arguments, outputs=outputs)
+            except TraceError as error:
+                raise ConfigError(
+                    str(error),
+                    field="law",
+                    remedy="use numbers, vectors and the functions of pegasus.base.step_math",
+                ) from error
+        place = made.key, lanes, device
+        if place not in _PROGRAMS:
+            _PROGRAMS[place] = Program(made, lanes=lanes, device=device)
+        return _PROGRAMS[place]
+
+
+_TRACES: dict[Any, Trace] = {}
+_PROGRAMS: dict[Any, Program] = {}
+_LOCK = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a launch."""
+
+    arrays: Mapping[str, Any]
+    """Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform inputs (width,),
+    sequences (length, width). Those of NumPy on the CPU, of Warp on either. Rows of columns with several
+    numbers or vectors may be longer. Outputs are written; an output may be the array of an input. They are
+    kept alive. Tables that code reads by an index have 7 numbers of room behind their end, as
+    `uniform_values` makes it."""
+    first: int
+    """First row."""
+    last: int
+    """Row after the last one."""
+
+
+def rows_of(parts: Sequence[Part]) -> int:
+    """Return the largest number of rows of parts of a launch."""
+    return max(part.last - part.first for part in parts)
 
 
 class Launch:
-    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch`."""
+    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch_parts`."""
 
-    def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
-        self._device = program.device
+    def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
+        self._device, self._parts = program.device, parts
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
-        self._kept = [_checked(program, column, arrays, count) for column in columns]
-        apart_by = [_width(a) for a in self._kept]
-        addresses = np.array([*map(_address, self._kept), *apart_by], dtype=np.uint64)
-        self._addresses: Any = wp.array(addresses, dtype=wp.uint64, device=self._device)
+        self._kept = [[_checked(program, c, part) for c in columns] for part in parts]
         on_cpu = self._device == "cpu"
-        parts = portions(count) if on_cpu and apart else [(0, count)]
-        self._commands: list[Any] = [
+        total = sum(part.last - part.first for part in parts)
+        blocks: list[list[int]] = []
+        runs: list[tuple[int, int]] = []
+        for begin, rows in portions(total) if on_cpu and apart else [(0, total)]:
+            found = _within(parts, begin, begin + rows)
+            runs.append((len(blocks), len(found)))
+            for k, first, last in found:
+                blocks.append([first, last, *map(_address, self._kept[k]), *map(_width, self._kept[k])])
+        self._blocks: Any = wp.array(
+            np.array(blocks, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device=self._device
+        )
+        commands: list[Any] = [
             wp.launch(
                 program.kernel,
-                1 if on_cpu else rows,
-                [self._addresses, first, first + rows, rows if on_cpu else 1, 1],
+                size if on_cpu else total,
+                [self._blocks, 2 * len(columns) + 2, first, int(on_cpu), 0, 1],
                 device=self._device,
                 record_cmd=True,
                 block_dim=1 if on_cpu else 256,
             )
-            for first, rows in parts
+            for first, size in runs
         ]
-        self._calls = [command.launch for command in self._commands]
-        self._steps = 1
+        packed = [packed_launch(program.kernel, command) for command in commands] if on_cpu else []
+        self._commands = [part for part in packed if part is not None] or commands
+        self._calls = [part.run for part in packed if part is not None] or [c.launch for c in commands]
+        self._setters = [[_setter(command, k) for command in self._commands] for k in (4, 5)]
+        self._step, self._steps = 0, 1
 
-    def __call__(self, steps: int = 1) -> None:
+    def __call__(self, steps: int = 1, *, step: int = 0) -> None:
         """Run all rows.
 
         Args:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
+            step: Number of the step, which chooses the row of sequences.
         """
+        if step != self._step:
+            self._step = step
+            for set_step in self._setters[0]:
+                set_step(step)
         if steps != self._steps:
-            for command in self._commands:
-                command.set_param_at_index(4, steps)
             self._steps = steps
+            for set_steps in self._setters[1]:
+                set_steps(steps)
         if len(self._calls) == 1:
             self._calls[0]()
         else:
             run_together(self._calls)
 
 
-def _checked(program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
+def _setter(command: Any, place: int) -> Callable[[int], None]:
+    """Return the function that sets an argument of a recorded launch."""
+    if hasattr(command, "setter"):
+        made: Callable[[int], None] = command.setter(place)
+        return made
+    return functools.partial(command.set_param_at_index, place)
+
+
+def _checked(program: Program, column: Column, part: Part) -> Any:
     """Return the array of a column.
 
     Raises:
         ValueError: If it is missing, or has another shape or type.
     """
-    values = arrays.get(column.name)
-    rows = 1 if column.uniform else count
+    values: Any = part.arrays.get(column.name)
+    rows = (column.length or 1) if column.uniform else part.last
     title = f"{program.trace.title}: the column {column.name}"
     if values is None:
         raise ValueError(f"{title} is missing")
     on_gpu = isinstance(values, wp.array)
-    kind = np.dtype(_REALS.get(values.dtype, object)) if on_gpu else values.dtype
+    if on_gpu and values.dtype not in _TYPES:
+        values = _as_rows(values, wp.float64 if program.real == np.float64 else wp.float32)
+    kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
+    expected = _KINDS.get(column.kind, program.real)
     contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
     if column.rows and not on_gpu and not contiguous:
         # Views of the first numbers of longer rows.
         contiguous = values[:1].flags.c_contiguous and values[0].size >= column.size
     size = column.size + TABLE_PADDING if column.table else column.size
-    if kind != program.real or not contiguous or values.size < rows * size:
-        shape = (rows, column.width) if column.width else (rows,)
+    if kind != expected or not contiguous or values.size < rows * size:
+        shape: tuple[int, ...] = (rows, column.width) if column.width else (rows,)
         room = f", and room for {TABLE_PADDING} more" if column.table else ""
         raise ValueError(
             f"{title} is {kind} of shape {values.shape}; "
-            f"it must be contiguous {program.real} of shape {shape}{room}"
+            f"it must be contiguous {expected} of shape {shape}{room}"
         )
     return values
+
+
+def _as_rows(values: Any, real: Any) -> Any:
+    """Return vectors of Warp as rows of numbers, on the same memory."""
+    width = values.strides[0] // np.dtype(_TYPES[real]).itemsize
+    return wp.array(ptr=values.ptr, dtype=real, shape=(len(values), width), device=values.device)
+
+
+def _within(parts: Sequence[Part], begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Return number, first and last row of the parts between two rows of all parts together."""
+    found, passed = [], 0
+    for k, part in enumerate(parts):
+        shift, count = part.first - passed, part.last - part.first
+        first, last = max(begin, passed) + shift, min(end, passed + count) + shift
+        if first < last:
+            found.append((k, first, last))
+        passed += count
+    return found
+
+
+def _address(values: Any) -> int:
+    """Return the address of the first number of an array."""
+    address: int = values.ptr if isinstance(values, wp.array) else values.__array_interface__["data"][0]
+    return address
+
+
+def _width(values: Any) -> int:
+    """Return how far the rows of an array are apart, in numbers."""
+    size = values.itemsize if isinstance(values, np.ndarray) else np.dtype(_TYPES[values.dtype]).itemsize
+    width: int = values.strides[0] // size
+    return width
 
 
 def on_device(values: Array, device: str) -> Any:
@@ -145,19 +277,7 @@ def on_device(values: Array, device: str) -> Any:
         values: The numbers.
         device: `cpu`, or a GPU such as `cuda:0`.
     """
-    return values if device == "cpu" else wp.array(values, dtype=wp.float64, device=device)
-
-
-def _address(values: Any) -> int:
-    """Return the address of the first number of an array."""
-    address: int = values.ptr if isinstance(values, wp.array) else values.ctypes.data
-    return address
-
-
-def _width(values: Any) -> int:
-    """Return how far the rows of an array are apart, in numbers."""
-    width: int = values.strides[0] // (8 if values.dtype in (wp.float64, np.float64) else 4)
-    return width
+    return values if device == "cpu" else wp.array(values, device=device)
 
 
 @functools.cache
@@ -168,12 +288,22 @@ def kernel_of_text(key: str, text: str) -> Any:
     module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False}
 
     @wp.func_native(text)  # type: ignore[untyped-decorator]
-    def rows(columns: wp.array(dtype=wp.uint64), first: wp.int64, last: wp.int64, steps: wp.int64):  # type: ignore
-        ...
+    def rows(  # type: ignore[no-untyped-def]
+        columns: wp.array(dtype=wp.uint64),  # type: ignore[valid-type]
+        part: int,
+        first: wp.int64,
+        last: wp.int64,
+        step: wp.int64,
+        steps: wp.int64,
+    ): ...
 
     @wp.kernel(module=module)  # type: ignore[untyped-decorator]
-    def run(columns: wp.array(dtype=wp.uint64), first: int, last: int, span: int, steps: int):  # type: ignore
-        start = first + wp.tid() * span  # type: ignore[operator]
-        rows(columns, wp.int64(start), wp.int64(wp.min(start + span, last)), wp.int64(steps))
+    def run(columns: wp.array(dtype=wp.uint64), width: int, begin: int, by_part: int, step: int, steps: int):  # type: ignore
+        part, row = 0, wp.tid()
+        first, last = wp.int64(row), wp.int64(row + 1)  # type: ignore[arg-type, operator]
+        if by_part != 0:
+            part = (begin + row) * width  # type: ignore[operator]
+            first, last = wp.int64(columns[part]), wp.int64(columns[part + 1])
+        rows(columns, part + 2, first, last, wp.int64(step), wp.int64(steps))
 
     return run

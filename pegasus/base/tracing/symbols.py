@@ -166,6 +166,8 @@ class InputTable:
     def __getitem__(self, k: Any) -> Any:
         if not isinstance(k, Symbol) and not 0 <= k < self.size:
             raise IndexError(f"the table {self.name} has {self.size} numbers")
+        if not isinstance(k, Symbol) and not isinstance(self.first, Symbol):
+            return self.graph.raw("input", (self.name, k), REAL)
         return self.graph.raw("gather", (self.name, self.graph.number("add", k, self.first)), REAL)
 
 

@@ -5,19 +5,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from pegasus.base.step_types import Known, Mat33, Quat, Reals, Vec3
+from pegasus.base.step_types import Known, Mat33, Quat, Reals, Vec3, Word
 from pegasus.base.tracing.functions import Runner
-from pegasus.base.tracing.symbols import INTEGER, REAL, Graph, InputTable, Symbol
+from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable, Symbol
 
 SHORT = 4
 """Number of numbers up to which a tuple is no table."""
 TABLE_PADDING = 7
 """Numbers behind the end of a table that a read of a row may touch."""
-_SIZES: dict[Any, int] = {float: 0, int: 0, Vec3: 3, Quat: 4, Mat33: 9}
+FEWEST_ABREAST = 4
+"""Number of rows from which on they are run side by side."""
+_SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
+_KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,18 @@ class Argument:
     width: int
     values: Sequence[Any] = ()
     """Parameters: one structure for all rows, or one for each."""
+    length: int = 0
+    """Number of rows of a sequence."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Result of a traced function that tells whether a value is other than 0 in any row.
+
+    Its column has shape (1,): it is set to 1 by a launch, and never cleared.
+    """
+
+    value: Any
 
 
 def column(name: str, kind: Any = float, width: int = 0) -> Argument:
@@ -36,8 +52,9 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
 
     Args:
         name: Name of the column.
-        kind: `Real`, `Vec3`, `Quat`, or a dataclass of them, whose fields are columns `name.field`, or
-            `field` if the name is empty. Fields of `Reals` and `tuple[Vec3, ...]` have `width` values.
+        kind: `Real`, `int`, `Word`, `Vec3`, `Quat`, or a dataclass of them, whose fields are columns
+            `name.field`, or `field` if the name is empty. Fields of `Reals` and `tuple[Vec3, ...]` have
+            `width` values.
         width: Number of values per row, passed as a tuple; 0 for one value.
     """
     return Argument(name, kind, width)
@@ -46,15 +63,27 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
 def uniform(name: str, value: Any) -> Argument:
     """Return an argument that is the same for all rows and may be changed without compiling anew.
 
-    Numbers of a dataclass, and of dataclasses and tuples in it, are inputs; whole numbers, texts, functions
-    and `Known` numbers are literals, since they choose the structure of the code. A tuple of more than four
-    numbers is a table. A dataclass that stands in several places is one.
+    Numbers of a dataclass, and of dataclasses and tuples in it, are inputs; whole numbers, texts, functions,
+    `Known` numbers and fields with the metadata `literal` are literals, since they choose the structure of
+    the code. A tuple of more than four numbers and an array are tables. A dataclass that stands in several
+    places is one.
 
     Args:
         name: Name of the input; the fields of a dataclass are inputs `name.field`.
         value: Its value now, from which the structure is taken.
     """
     return Argument(name, type(value), 0, (value,))
+
+
+def sequence(name: str, width: int, length: int) -> Argument:
+    """Return an argument that is the same for all rows and given ahead for several steps.
+
+    Args:
+        name: Name of the input, an array of shape (length, width) of which a launch reads one row.
+        width: Number of values, passed as a tuple.
+        length: Number of rows; the row of a step is that of its number modulo the length.
+    """
+    return Argument(name, float, width, length=length)
 
 
 def varied(name: str, values: Sequence[Any]) -> Argument:
@@ -69,7 +98,10 @@ def varied(name: str, values: Sequence[Any]) -> Argument:
 
 @dataclass(frozen=True)
 class Column:
-    """Input or output of a trace: an array of shape (N,) or (N, width); (1,) or (width,) if uniform."""
+    """Input or output of a trace: an array of shape (N,) or (N, width); (1,) or (width,) if uniform.
+
+    Its numbers are of the program's precision, int32 of kind `integer`, uint64 of kind `word`.
+    """
 
     name: str
     width: int
@@ -79,6 +111,10 @@ class Column:
     """Whether it is a table of numbers that code reads by an index."""
     rows: bool = False
     """Whether the rows of its array may be longer than `width`."""
+    kind: str = REAL
+    """`real`, `integer` or `word`; an output has that of the input whose next value it is, else `real`."""
+    length: int = 0
+    """Number of rows of a sequence."""
 
     @property
     def size(self) -> int:
@@ -119,12 +155,10 @@ class Trace:
         return tuple(s for s in self.graph.symbols if s.place in used and s.op != "input")
 
     @cached_property
-    def names_read(self) -> frozenset[str]:
-        """Names of the inputs that operations or outputs read."""
-        values = [v for _, values in self.outputs for v in values]
-        values += [a for s in self.operations for a in s.args]
-        read = {v.args[0] for v in values if isinstance(v, Symbol) and v.op == "input"}
-        return frozenset(read | {s.args[0] for s in self.operations if s.op == "gather"})
+    def read(self) -> frozenset[tuple[str, int]]:
+        """Names and components of the inputs that operations and outputs read."""
+        values = [a for s in self.operations for a in s.args] + [x for _, xs in self.outputs for x in xs]
+        return frozenset(a.args for a in values if isinstance(a, Symbol) and a.op == "input")
 
     @cached_property
     def key(self) -> str:
@@ -142,9 +176,7 @@ class Trace:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def trace(
-    function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] = (), alarms: Sequence[str] = ()
-) -> Trace:
+def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] = ()) -> Trace:
     """Return the trace of a function of numbers and small vectors.
 
     Args:
@@ -155,7 +187,6 @@ def trace(
         outputs: Names of the results where the function returns a tuple; `result` for a single one. An
             output with the name of an input is its next value. A dataclass without a name has outputs by the
             names of its fields.
-        alarms: Names of outputs that are one number for all rows, set to 1 if that of any row is not 0.
 
     Inputs that are not used, and outputs that are their own input, are left out.
 
@@ -166,11 +197,12 @@ def trace(
     inputs: list[Column] = []
     values = [_input(graph, a, inputs) if isinstance(a, Argument) else a for a in arguments]
     result = Runner(graph).call(function, *values)
-    many = isinstance(result, tuple)
+    many = isinstance(result, tuple) and len(outputs) != 1
     names = list(outputs) or ([f"result_{k}" for k in range(len(result))] if many else ["result"])
     results = [_output(name, part) for name, part in zip(names, result if many else [result], strict=True)]
+    kinds = {c.name: c.kind for c in inputs}
     flat = [
-        (replace(c, uniform=c.name in alarms), values)
+        (replace(c, kind=kinds.get(c.name, REAL)), values)
         for pairs in results
         for c, values in pairs
         if not all(
@@ -178,23 +210,28 @@ def trace(
         )
     ]
     title = getattr(function, "__name__", type(function).__name__)
-    used = {c.name for c, _ in flat} | Trace(graph, inputs, flat, title).names_read
+    gathered = {s.args[0] for s in graph.symbols if s.op == "gather"}
+    inputs = [replace(c, table=True) if c.name in gathered else c for c in inputs]
+    used = {c.name for c, _ in flat} | gathered | {name for name, _ in Trace(graph, [], flat, title).read}
     return Trace(graph, [c for c in inputs if c.name in used], flat, title)
 
 
 def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     """Return the symbols of an argument, and note its columns."""
+    if argument.length:
+        inputs.append(Column(argument.name, argument.width, uniform=True, length=argument.length))
+        return tuple(_number(graph, argument.name, k) for k in range(argument.width))
     if not argument.values:
         return _varying(graph, argument.name, argument.kind, argument.width, inputs)
     uniform_input = len(argument.values) == 1
 
-    def symbols(name: str, values: Sequence[Any], size: int) -> Any:
-        if size > SHORT:
+    def symbols(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        if table:
             first: Any = 0
             if any(v is not values[0] for v in values):
-                inputs.append(Column(f"{name}@", 0))
-                first = graph.converted(_number(graph, f"{name}@", 0), INTEGER)
-            inputs.append(Column(name, size * len({id(v): 0 for v in values}), uniform=True, table=True))
+                inputs.append(Column(f"{name}@", 0, kind=INTEGER))
+                first = _number(graph, f"{name}@", 0, INTEGER)
+            inputs.append(Column(name, size * len({id(v): 0 for v in values}), uniform=True))
             return InputTable(graph, name, size, first)
         inputs.append(Column(name, size, uniform=uniform_input))
         parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))
@@ -203,55 +240,64 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     return walk(argument.name, argument.values, symbols)
 
 
-def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], int], Any]) -> Any:
+def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], int, bool], Any]) -> Any:
     """Return parameters with other numbers in place of theirs.
 
     Args:
         name: Name of the parameters.
         values: Structures of the same shape.
-        leaf: Function (name, values, number of values) that gives the numbers of a field; 0 for a number that
-            is no tuple.
+        leaf: Function (name, values, number of values, whether they are a table) that gives the numbers of a
+            field; a number that is no tuple has 0 values.
     """
     done: dict[tuple[int, ...], Any] = {}
 
     def of(name: str, values: Sequence[Any]) -> Any:
         first = values[0]
-        if is_dataclass(first):
+        if is_dataclass(first) and not isinstance(first, type):
             key = tuple(map(id, values))
             if key not in done:
                 parts = {f.name: [getattr(v, f.name) for v in values] for f in fields(first)}
-                done[key] = _filled(type(first), {n: of(f"{name}.{n}", part) for n, part in parts.items()})
+                literal = {f.name for f in fields(first) if f.metadata.get("literal")}
+                done[key] = _filled(
+                    type(first),
+                    {n: p[0] if n in literal else of(f"{name}.{n}", p) for n, p in parts.items()},
+                )
             return done[key]
+        if isinstance(first, SimpleNamespace):
+            members = {n: of(f"{name}.{n}", [getattr(v, n) for v in values]) for n in vars(first)}
+            return SimpleNamespace(**members)
+        if isinstance(first, np.ndarray) and first.ndim == 1:
+            return leaf(name, values, len(first), True)
         if isinstance(first, Vec3 | Quat):
             numbers = [tuple(v[k] for k in range(_SIZES[type(v)])) for v in values]
             return type(first)(*of(name, numbers))
         if isinstance(first, tuple):
             if first and all(type(x) in (float, int, np.float64) for x in first):
-                return leaf(name, values, len(first))
+                return leaf(name, values, len(first), len(first) > SHORT)
             return tuple(of(f"{name}.{k}", [v[k] for v in values]) for k in range(len(first)))
         if isinstance(first, float | np.floating) and not all(
             isinstance(v, Known) and v == first for v in values
         ):
-            return leaf(name, values, 0)
+            return leaf(name, values, 0, False)
         return first
 
     return of(name, values)
 
 
-def parameter_arrays(argument: Argument) -> dict[str, Any]:
+def uniform_values(argument: Argument) -> dict[str, Any]:
     """Return the values of an argument of `uniform` or `varied` by column, as arrays: (width,) or (N, width).
 
     Tables have room behind their end, as `Program.launch` needs it.
     """
     found: dict[str, Any] = {}
 
-    def gather(name: str, values: Sequence[Any], size: int) -> Any:
-        if size > SHORT:
+    def gather(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        if table:
             tables = {id(v): v for v in values}
             if len(tables) > 1:
-                places = {key: float(k * size) for k, key in enumerate(tables)}
-                found[f"{name}@"] = np.array([places[id(v)] for v in values])
-            flat = [x for table in tables.values() for x in table]
+                places = {key: k * size for k, key in enumerate(tables)}
+                found[f"{name}@"] = np.array([places[id(v)] for v in values], dtype=np.int32)
+            flat = [x for numbers in tables.values() for x in numbers]
             found[name] = np.array([*flat, *[0.0] * TABLE_PADDING], dtype=np.float64)
         else:
             array = np.array(values, dtype=np.float64)
@@ -262,18 +308,18 @@ def parameter_arrays(argument: Argument) -> dict[str, Any]:
     return found
 
 
-def shape_of(argument: Any) -> Any:
+def structure(argument: Any) -> Any:
     """Return what an argument adds to the structure of a trace; equal for arguments with one code."""
     if not isinstance(argument, Argument):
-        return argument
+        return type(argument), argument
     if not argument.values:
         return argument
     found: list[Any] = [argument.name, len(argument.values) > 1]
     shared: dict[int, str] = {}
 
-    def note(name: str, values: Sequence[Any], size: int) -> Any:
+    def note(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
         # Tables that are one, and fields of one structure, have one input.
-        found.append((shared.setdefault(id(values[0]), name) if size > SHORT else name, size))
+        found.append((shared.setdefault(id(values[0]), name) if table else name, size))
         return math.nan if size == 0 else (math.nan,) * size
 
     made = walk(argument.name, argument.values, note)
@@ -282,13 +328,15 @@ def shape_of(argument: Any) -> Any:
 
 def _literals(value: Any) -> Any:
     """Return the literals of parameters as something that can be a key."""
-    if is_dataclass(value):
+    if isinstance(value, SimpleNamespace):
+        return tuple((name, _literals(part)) for name, part in vars(value).items())
+    if is_dataclass(value) and not isinstance(value, type):
         return type(value), tuple(_literals(getattr(value, f.name)) for f in fields(value))
     if isinstance(value, tuple):
         return tuple(map(_literals, value))
     if isinstance(value, Vec3 | Quat):
         return type(value), tuple(repr(value[k]) for k in range(_SIZES[type(value)]))
-    return repr(value) if isinstance(value, float) else value
+    return repr(value) if isinstance(value, float) else (type(value), value)
 
 
 def _varying(graph: Graph, name: str, kind: Any, width: int, inputs: list[Column]) -> Any:
@@ -304,12 +352,11 @@ def _varying(graph: Graph, name: str, kind: Any, width: int, inputs: list[Column
         inputs.append(Column(name, width * size, rows=True))
         parts = [_number(graph, name, k) for k in range(width * size)]
         return tuple(kind(*parts[k * size : k * size + size]) for k in range(width))
-    inputs.append(Column(name, width or size, rows=width > 0))
-    parts = [_number(graph, name, k) for k in range(max(width or size, 1))]
+    number = _KINDS.get(kind, REAL)
+    inputs.append(Column(name, width or size, rows=width > 0, kind=number))
+    parts = [_number(graph, name, k, number) for k in range(max(width or size, 1))]
     if width:
         return tuple(parts)
-    if kind is int:
-        return graph.converted(parts[0], INTEGER)
     return kind(*parts) if size else parts[0]
 
 
@@ -330,8 +377,8 @@ def _filled(kind: Any, values: dict[str, Any]) -> Any:
     return made
 
 
-def _number(graph: Graph, name: str, k: int) -> Symbol:
-    return graph.raw("input", (name, k), REAL)
+def _number(graph: Graph, name: str, k: int, kind: str = REAL) -> Symbol:
+    return graph.raw("input", (name, k), kind)
 
 
 def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:
@@ -347,6 +394,8 @@ def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:
         parts = [_output(name, x) for x in value]
         flat = tuple(x for part in parts for _, xs in part for x in xs)
         return [(Column(name, len(flat), rows=True), flat)]
+    if isinstance(value, Signal):
+        return [(Column(name, 0, uniform=True), (value.value,))]
     if is_dataclass(value):
         within = f"{name}." if name else ""
         found = [_output(within + f.name, getattr(value, f.name)) for f in fields(value)]

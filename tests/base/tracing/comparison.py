@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Mat33, Quat, Vec3
-from pegasus.base.tracing import Argument, Trace, parameter_arrays, trace
+from pegasus.base.tracing import Argument, Trace, trace, uniform_values
 from pegasus.base.tracing.launches import Program
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-320, 1e300, -1e300, 2.0)
@@ -45,7 +45,7 @@ def flat_result(value: Any) -> list[float]:
 def drawn(laws: Laws, made: Trace, count: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return columns of random numbers, the last rows with edge values among them."""
     given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.values]
-    arrays: dict[str, Array] = {name: values for a in given for name, values in parameter_arrays(a).items()}
+    arrays: dict[str, Array] = {name: values for a in given for name, values in uniform_values(a).items()}
     for c in made.inputs:
         if not c.uniform:
             values = rng.normal(0.0, 1.0, (count, c.size)) * 10.0 ** rng.integers(-2, 3, (count, 1))

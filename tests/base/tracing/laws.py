@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import (
     Quat,
     Real,
@@ -204,6 +205,14 @@ def whole_numbers(x: Real) -> Real:
     if k % 2 == 1:
         word = word >> Word(3)
     return Real(word) + k % 7 + k // 4
+
+
+def counted(key: Word, count: int, x: Real) -> tuple[Word, int, Real]:
+    """Return the next key and count, and a number drawn by them."""
+    drawn = x
+    if count > 2:
+        drawn = normal_vector(key, count, 7, 0)[1]
+    return (key ^ Word(count)) >> Word(1), count - 3, drawn
 
 
 def has_loop_else(x: Real) -> Real:

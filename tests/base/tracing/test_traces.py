@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import warp as wp
 
 from pegasus import Multirotor
 from pegasus.base import elementary, row_threads
-from pegasus.base.step_math import Quat, Real, Vec3
-from pegasus.base.tracing import TraceError, column, trace, uniform
-from pegasus.base.tracing.launches import Program
+from pegasus.base.step_math import Quat, Real, Vec3, Word, floor, sin
+from pegasus.base.tracing import TraceError, column, trace, uniform, uniform_values
+from pegasus.base.tracing.launches import Program, program_of
 from pegasus.dynamics.drag import LinearDrag, linear_drag
 from tests.base.tracing import laws
 from tests.base.tracing.comparison import equal, flat_result
@@ -118,6 +119,92 @@ def test_a_missing_or_wrong_column_is_named() -> None:
         program.launch({**good, "f": np.ones((5, 3), dtype=np.float32)}, 5)
     with pytest.raises(ValueError, match=r"the column v is float64 of shape \(5, 3\); .* \(6, 3\)"):
         program.launch(good, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    laws: tuple[Any, ...]
+    numbers: tuple[Any, ...]
+    grid: Any
+
+
+def of_parts(p: Parts, x: Real) -> Real:
+    """Return a sum of laws handed over, and a number of a grid by a computed and by fixed places."""
+    total = p.grid[int(floor(x))] + p.grid[2] * p.grid[0]
+    for law, own in zip(p.laws, p.numbers, strict=True):
+        total = total + law(own, x)
+    return total
+
+
+def line(p: LinearDrag, x: Real) -> Real:
+    """Return a product with a number of a dataclass."""
+    return p.coefficients[1] * x
+
+
+def scaled_by(p: float, x: Real) -> Real:
+    """Return a product with a number."""
+    return p * x
+
+
+def test_tuples_of_parts_and_arrays_are_inputs() -> None:
+    """A sum of winds, or another file of a field of the same size, would be compiled anew."""
+    x, results, programs = np.linspace(0.0, 4.9, 21), [], []
+    for factor in (1.0, 3.0):
+        grid = np.arange(5.0) * factor
+        p = Parts((line, scaled_by), (LinearDrag(coefficients=(0.0, factor, 0.0)), 0.5 * factor), grid)
+        given, out = uniform("p", p), np.zeros(21)
+        programs.append(program_of(of_parts, given, column("x"), outputs=("out",)))
+        programs[-1].launch({**uniform_values(given), "x": x, "out": out}, 21)()
+        results.append(out)
+        assert equal(out, np.array([of_parts(p, v) for v in x.tolist()]))
+    assert programs[0] is programs[1]
+    assert not equal(*results)
+    other = uniform("p", replace(p, laws=(scaled_by, scaled_by), numbers=(1.0, 2.0)))
+    assert program_of(of_parts, other, column("x"), outputs=("out",)) is not programs[0]
+
+
+@dataclass(frozen=True)
+class Shape:
+    bent: float = field(default=0.0, metadata={"literal": True})
+    size: float = 1.0
+
+
+def shaped(p: Shape, x: Real) -> Real:
+    """Return a product, and more by a number that chooses the code."""
+    if p.bent > 0.0:
+        return p.size * sin(x) * p.bent
+    return p.size * x
+
+
+def test_a_literal_of_a_dataclass_chooses_the_code() -> None:
+    """A sphere would be computed as an ellipsoid that is thrown away."""
+    plain = program_of(shaped, uniform("p", Shape(size=2.0)), column("x"))
+    assert [s.op for s in plain.trace.operations] == ["mul"]
+    assert plain is program_of(shaped, uniform("p", Shape(size=3.0)), column("x"))
+    given, x, out = uniform("p", Shape(0.5, 2.0)), np.linspace(0.0, 1.0, 9), np.zeros(9)
+    program_of(shaped, given, column("x")).launch({**uniform_values(given), "x": x, "result": out}, 9)()
+    assert equal(out, np.array([shaped(Shape(0.5, 2.0), v) for v in x.tolist()]))
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_whole_numbers_and_words_are_columns(lanes: int) -> None:
+    """Keys of random numbers would lose bits as real numbers."""
+    made = trace(
+        laws.counted, column("key", Word), column("count", int), column("x"), outputs=("key", "count", "x")
+    )
+    count = 13
+    columns: dict[str, Any] = {
+        "key": np.random.default_rng(3).integers(2**64, size=count, dtype=np.uint64),
+        "count": np.arange(count, dtype=np.int32) * 100_003,
+        "x": np.linspace(0.0, 1.0, count),
+    }
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    expected = [laws.counted(Word(key), n, x) for key, n, x in rows]
+    Program(made, lanes=lanes).launch(columns, count)()
+    for k, name in enumerate(columns):
+        assert columns[name].tolist() == [row[k] for row in expected], name
+    with pytest.raises(ValueError, match=r"the column count is float64 .* contiguous int32"):
+        Program(made, lanes=lanes).launch({**columns, "count": np.zeros(count)}, count)
 
 
 def test_changed_inputs_are_read_and_rows_beyond_the_count_are_left_alone() -> None:
