@@ -10,6 +10,28 @@ launch()
 
 from pegasus.base.tracing.adjoint import vjp
 from pegasus.base.tracing.symbols import TraceError
-from pegasus.base.tracing.traces import Argument, Column, Trace, column, trace, uniform, uniform_values
+from pegasus.base.tracing.traces import (
+    Argument,
+    Column,
+    Signal,
+    Trace,
+    column,
+    sequence,
+    trace,
+    uniform,
+    uniform_values,
+)
 
-__all__ = ["Argument", "Column", "Trace", "TraceError", "column", "trace", "uniform", "uniform_values", "vjp"]
+__all__ = [
+    "Argument",
+    "Column",
+    "Signal",
+    "Trace",
+    "TraceError",
+    "column",
+    "sequence",
+    "trace",
+    "uniform",
+    "uniform_values",
+    "vjp",
+]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
-from pegasus.base.tracing.traces import Trace
+from pegasus.base.tracing.traces import Column, Trace
 
 _SUPPORT = Path(__file__).with_name("lanes.h")
 _TYPES = {REAL: "px_reals", INTEGER: "px_wholes", WORD: "px_words", TRUTH: "px_truths"}
@@ -20,10 +20,11 @@ _ROW = 8
 
 
 def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
-    """Return the body of a C++ function (columns, first, last, steps) that runs a trace over rows.
+    """Return the body of a C++ function of (columns, part, first, last, step, steps) that runs a trace.
 
-    `columns` holds the addresses of inputs, then of outputs. Rows from `first` to `last` - 1 are run, each
-    for a number of steps, of which outputs with names of inputs are handed on.
+    `columns` holds the addresses of inputs, then of outputs, from its place `part` on. Rows from `first` to
+    `last` - 1 are run, each for a number of steps, of which outputs with names of inputs are handed on.
+    Sequences are read at the number `step`.
 
     Args:
         trace: The trace.
@@ -49,11 +50,16 @@ class _Text:
         trace = self._trace
         count = len(trace.inputs)
         moving = [(k, c) for k, c in enumerate(trace.inputs) if not c.uniform]
-        results = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
-        lines = [f"px_real* const c{k} = (px_real*)columns.data[{k}];" for k in range(count + len(results))]
+        outputs = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
+        results = [output for output in outputs if not output[1].uniform]
+        signals = [output for output in outputs if output[1].uniform]
+        lines = [
+            f"px_real* const c{k} = (px_real*)columns.data[part + {k}];" for k in range(count + len(outputs))
+        ]
         for k, c in enumerate(trace.inputs):
-            if c.uniform and not c.table:
-                lines += [f"const px_reals i{k}_{n} = px_reals(c{k}[{n}]);" for n in range(c.size)]
+            if c.uniform:
+                row = f" + step % {c.length} * {c.size}" if c.length else ""
+                lines += [f"const px_reals i{k}_{n} = px_reals((c{k}{row})[{n}]);" for n in self._read(c)]
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
         body = self._statements([s for s in trace.operations if s.place not in self._fixed])
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
@@ -71,12 +77,19 @@ class _Text:
             lines += [f"p{k} = b{k};" for k, *_ in (*moving, *results)] + ["}"]
         for k, c in moving:
             const = "" if c.name in self._carried else "const "
-            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {c.size}, {n});" for n in range(c.size)]
+            lines += [f"{const}px_reals i{k}_{n} = px_load(p{k}, {c.size}, {n});" for n in self._read(c)]
         lines += [f"px_reals o{k}_{n} = px_reals(0);" for k, c, _ in results for n in range(c.size)]
         loop = bool(self._carried)
         if loop:
-            lines.append("for (long long step = 0; step < steps; step++) {")
+            lines.append("for (long long turn = 0; turn < steps; turn++) {")
         lines += body
+        for k, _, values in signals:
+            present = "true" if self._lanes == 1 else "n < left"
+            value = "s" if self._lanes == 1 else "s[n]"
+            lines.append(f"{{ const px_reals s = {self._name(values[0], REAL)};")
+            lines.append(
+                f"for (int n = 0; n < {self._lanes}; n++) if ({present} && {value} != 0) *c{k} = 1; }}"
+            )
         for k, _, values in results:
             lines += [f"o{k}_{n} = {self._name(x, REAL)};" for n, x in enumerate(values)]
         for k, c, _ in results:
@@ -100,6 +113,11 @@ class _Text:
             f"#define PEGASUS_LANES {self._lanes}",
         ]
         return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
+
+    def _read(self, column: Column) -> list[int]:
+        """Return the components of an input that are read; all if it is handed on."""
+        everything = column.name in self._carried
+        return [n for n in range(column.size) if everything or (column.name, n) in self._trace.read]
 
     def _uniform_symbols(self) -> set[int]:
         """Return the operations that are the same for all rows; they stand before the loop."""

@@ -1,7 +1,8 @@
 """Compilation of traces by Warp, and their launches over arrays."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from pegasus.base.compiler import announce_compilation, start_warp
 from pegasus.base.errors import ConfigError
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
+from pegasus.base.tracing.packing import Command
 from pegasus.base.tracing.traces import Column, Trace
 
 LANES = 8
@@ -54,70 +56,97 @@ class Program:
             ) from error
 
     def launch(self, arrays: Mapping[str, Any], count: int, *, apart: bool = True) -> "Launch":
-        """Return a prepared launch over rows 0 to count - 1 of arrays.
+        """Return a prepared launch over rows 0 to count - 1 of arrays; see `launch_parts`."""
+        return self.launch_parts([Part(arrays, 0, count)], apart=apart)
+
+    def launch_parts(self, parts: "Sequence[Part]", *, apart: bool = True) -> "Launch":
+        """Return a prepared launch over rows of several sets of arrays.
 
         Args:
-            arrays: Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform
-                inputs (width,). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
-                may be the array of an input. They are kept alive.
-            count: Number of rows.
+            parts: The sets, such as those of vehicles of one structure; one alone on a GPU.
             apart: Whether several threads may run many rows.
 
         Raises:
             ValueError: If an array is missing, or has another shape or type.
         """
-        return Launch(self, arrays, count, apart=apart)
+        return Launch(self, parts, apart=apart)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a launch."""
+
+    arrays: Mapping[str, Any]
+    """Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform inputs (width,),
+    sequences (length, width). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
+    may be the array of an input. They are kept alive."""
+    first: int
+    """First row."""
+    last: int
+    """Row after the last one."""
 
 
 class Launch:
-    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch`."""
+    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch_parts`."""
 
-    def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
+    def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
         self._tables: list[tuple[Any, Any]] = []
         self._device = program.device
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
-        self._kept = [self._checked(program, column, arrays, count) for column in columns]
-        addresses = np.array([_address(a) for a in self._kept], dtype=np.uint64)
-        self._addresses: Any = wp.array(addresses, dtype=wp.uint64, device=self._device)
+        self._kept = [[self._checked(program, c, part) for c in columns] for part in parts]
         on_cpu = self._device == "cpu"
-        parts = portions(count) if on_cpu and apart else [(0, count)]
-        self._commands: list[Any] = [
-            wp.launch(
+        total = sum(part.last - part.first for part in parts)
+        blocks: list[list[int]] = []
+        runs: list[tuple[int, int]] = []
+        for begin, rows in portions(total) if on_cpu and apart else [(0, total)]:
+            found = _within(parts, begin, begin + rows)
+            runs.append((len(blocks), len(found)))
+            blocks += [[first, last, *map(_address, self._kept[k])] for k, first, last in found]
+        self._blocks: Any = wp.array(
+            np.array(blocks, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device=self._device
+        )
+        self._commands = [
+            Command(
                 program.kernel,
-                1 if on_cpu else rows,
-                [self._addresses, first, first + rows, rows if on_cpu else 1, 1],
-                device=self._device,
-                record_cmd=True,
-                block_dim=1 if on_cpu else 256,
+                wp.launch(
+                    program.kernel,
+                    size if on_cpu else total,
+                    [self._blocks, len(columns) + 2, first, int(on_cpu), 0, 1],
+                    device=self._device,
+                    record_cmd=True,
+                    block_dim=1 if on_cpu else 256,
+                ),
             )
-            for first, rows in parts
+            for first, size in runs
         ]
-        self._calls = [command.launch for command in self._commands]
-        self._steps = 1
+        self._calls = [command.run for command in self._commands]
+        self._step, self._steps = 0, 1
 
-    def __call__(self, steps: int = 1) -> None:
+    def __call__(self, steps: int = 1, *, step: int = 0) -> None:
         """Run all rows.
 
         Args:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
+            step: Number of the step, which chooses the row of sequences.
         """
         for padded, values in self._tables:
             if isinstance(padded, wp.array):
                 wp.copy(padded, values.flatten(), count=values.size)
             else:
                 padded[: values.size] = values.reshape(-1)
-        if steps != self._steps:
+        if step != self._step or steps != self._steps:
             for command in self._commands:
-                command.set_param_at_index(4, steps)
-            self._steps = steps
+                command.set(4, step)
+                command.set(5, steps)
+            self._step, self._steps = step, steps
         if len(self._calls) == 1:
             self._calls[0]()
         else:
             run_together(self._calls)
 
-    def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
-        values = arrays.get(column.name)
-        rows = 1 if column.uniform else count
+    def _checked(self, program: Program, column: Column, part: Part) -> Any:
+        values = part.arrays.get(column.name)
+        rows = (column.length or 1) if column.uniform else part.last
         title = f"{program.trace.title}: the column {column.name}"
         if values is None:
             raise ValueError(f"{title} is missing")
@@ -138,9 +167,21 @@ class Launch:
         return padded
 
 
+def _within(parts: Sequence[Part], begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Return number, first and last row of the parts between two rows of all parts together."""
+    found, passed = [], 0
+    for k, part in enumerate(parts):
+        shift, count = part.first - passed, part.last - part.first
+        first, last = max(begin, passed) + shift, min(end, passed + count) + shift
+        if first < last:
+            found.append((k, first, last))
+        passed += count
+    return found
+
+
 def _address(values: Any) -> int:
     """Return the address of the first number of an array."""
-    address: int = values.ptr if isinstance(values, wp.array) else values.ctypes.data
+    address: int = values.ptr if isinstance(values, wp.array) else values.__array_interface__["data"][0]
     return address
 
 
@@ -152,12 +193,22 @@ def kernel_of_text(key: str, text: str) -> Any:
     module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False}
 
     @wp.func_native(text)  # type: ignore[untyped-decorator]
-    def rows(columns: wp.array(dtype=wp.uint64), first: wp.int64, last: wp.int64, steps: wp.int64):  # type: ignore
-        ...
+    def rows(  # type: ignore[no-untyped-def]
+        columns: wp.array(dtype=wp.uint64),  # type: ignore[valid-type]
+        part: int,
+        first: wp.int64,
+        last: wp.int64,
+        step: wp.int64,
+        steps: wp.int64,
+    ): ...
 
     @wp.kernel(module=module)  # type: ignore[untyped-decorator]
-    def run(columns: wp.array(dtype=wp.uint64), first: int, last: int, span: int, steps: int):  # type: ignore
-        start = first + wp.tid() * span  # type: ignore[operator]
-        rows(columns, wp.int64(start), wp.int64(wp.min(start + span, last)), wp.int64(steps))
+    def run(columns: wp.array(dtype=wp.uint64), width: int, begin: int, by_part: int, step: int, steps: int):  # type: ignore
+        part, row = 0, wp.tid()
+        first, last = wp.int64(row), wp.int64(row + 1)  # type: ignore[arg-type, operator]
+        if by_part != 0:
+            part = (begin + row) * width  # type: ignore[operator]
+            first, last = wp.int64(columns[part]), wp.int64(columns[part + 1])
+        rows(columns, part + 2, first, last, wp.int64(step), wp.int64(steps))
 
     return run

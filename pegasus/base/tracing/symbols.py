@@ -144,9 +144,11 @@ class InputTable:
         return self.size
 
     def __getitem__(self, k: Any) -> Any:
-        if not isinstance(k, Symbol) and not 0 <= k < self.size:
+        if isinstance(k, Symbol):
+            return self.graph.raw("gather", (self.name, k), REAL)
+        if not 0 <= k < self.size:
             raise IndexError(f"the table {self.name} has {self.size} numbers")
-        return self.graph.raw("gather", (self.name, k), REAL)
+        return self.graph.raw("input", (self.name, k), REAL)
 
 
 def quotient(a: float, b: float) -> float:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -25,6 +25,17 @@ class Argument:
     width: int
     uniform: bool
     value: Any = None
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Result of a traced function that tells whether a value is other than 0 in any row.
+
+    Its column has shape (1,): it is set to 1 by a launch, and never cleared.
+    """
+
+    value: Any
 
 
 def column(name: str, kind: Any = float, width: int = 0) -> Argument:
@@ -36,6 +47,17 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
         width: Number of values per row, passed as a tuple; 0 for one value.
     """
     return Argument(name, kind, width, uniform=False)
+
+
+def sequence(name: str, width: int, length: int) -> Argument:
+    """Return an argument that is the same for all rows and given ahead for several steps.
+
+    Args:
+        name: Name of the input, an array of shape (length, width) of which a launch reads one row.
+        width: Number of values, passed as a tuple.
+        length: Number of rows; the row of a step is that of its number modulo the length.
+    """
+    return Argument(name, float, width, uniform=True, length=length)
 
 
 def uniform(name: str, value: Any) -> Argument:
@@ -61,6 +83,8 @@ class Column:
     uniform: bool = False
     table: bool = False
     """Whether it is a table of numbers that code reads by an index."""
+    length: int = 0
+    """Number of rows of a sequence."""
 
     @property
     def size(self) -> int:
@@ -87,6 +111,15 @@ class Trace:
     ) -> None:
         self.graph, self.title = graph, title
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        # Parameters that nothing reads, such as tables of a law that is not called, are no inputs.
+        used = {name for name, _ in self.read} | {s.args[0] for s in self.operations if s.op == "gather"}
+        self.inputs = tuple(c for c in self.inputs if not c.uniform or c.name in used)
+
+    @cached_property
+    def read(self) -> frozenset[tuple[str, int]]:
+        """Names and components of the inputs that operations and outputs read."""
+        values = [a for s in self.operations for a in s.args] + [x for _, xs in self.outputs for x in xs]
+        return frozenset(a.args for a in values if isinstance(a, Symbol) and a.op == "input")
 
     @cached_property
     def operations(self) -> tuple[Symbol, ...]:
@@ -138,11 +171,16 @@ def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] 
     names = list(outputs) or ([f"result_{k}" for k in range(len(result))] if many else ["result"])
     results = [_output(name, part) for name, part in zip(names, result if many else [result], strict=True)]
     flat = [pair for pairs in results for pair in pairs]
+    gathered = {s.args[0] for s in graph.symbols if s.op == "gather"}
+    inputs = [replace(c, table=True) if c.name in gathered else c for c in inputs]
     return Trace(graph, inputs, flat, getattr(function, "__name__", type(function).__name__))
 
 
 def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     """Return the symbols of an argument, and note its columns."""
+    if argument.length:
+        inputs.append(Column(argument.name, argument.width, uniform=True, length=argument.length))
+        return tuple(_number(graph, argument.name, k) for k in range(argument.width))
     if argument.uniform:
         return _uniform(graph, argument.name, argument.value, inputs)
     return _varying(graph, argument.name, argument.kind, argument.width, inputs)
@@ -179,11 +217,10 @@ def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
         parts: list[Any] = [_number(graph, name, k) for k in range(size)]
         return type(value)(*parts)
     if isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):
-        table = len(value) > 4
-        inputs.append(Column(name, len(value), uniform=True, table=table))
+        inputs.append(Column(name, len(value), uniform=True))
         return (
             InputTable(graph, name, len(value))
-            if table
+            if len(value) > 4
             else tuple(_number(graph, name, k) for k in range(len(value)))
         )
     if isinstance(value, float | np.floating):
@@ -236,11 +273,13 @@ def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:
         parts = [_output(name, x) for x in value]
         flat = tuple(x for part in parts for _, xs in part for x in xs)
         return [(Column(name, len(flat)), flat)]
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, Signal):
         found = [_output(f"{name}.{f.name}", getattr(value, f.name)) for f in fields(value)]
         return [pair for pairs in found for pair in pairs]
     if isinstance(value, dict):
         return [pair for key, part in value.items() for pair in _output(key, part)]
     if isinstance(value, Symbol | int | float):
         return [(Column(name, 0), (value,))]
+    if isinstance(value, Signal):
+        return [(Column(name, 0, uniform=True), (value.value,))]
     raise TypeError(f"the result {name} is no number or vector, but {type(value).__name__}")
