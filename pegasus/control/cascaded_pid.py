@@ -24,7 +24,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
-from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
+from pegasus.control.control_step import Body, Setpoint, lead_compensation, lift_in_climb, torque_of
 from pegasus.control.controller import (
     Controller,
     check_above_zero,
@@ -126,7 +126,7 @@ def cascaded_pid_law(
     upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
     lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
     lift = lift_in_climb(body, lift, setpoint.velocity)
-    torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
+    torque = lead_compensation(own.torque_lead, body, torque_of(body, angular), turned, dt)
     return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity
 
 

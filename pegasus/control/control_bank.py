@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
-from pegasus.control.control_step import STATE, ControlStep, ControlTable
+from pegasus.control.control_step import STATE, ControlStep, launch_of
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
 from pegasus.core.backend_bank import Driven
@@ -31,7 +31,7 @@ class ControlBank(BackendBank):
 
     def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
         self._driven, self._bodies, self._rate = list(driven), bodies, rate
-        self._elapsed, self._fault = np.zeros(1), np.zeros(1, dtype=np.int32)
+        self._elapsed, self._fault = np.zeros(1), np.zeros(1)
         self._batches = [(vehicle, controller) for vehicle, controller, _ in driven if vehicle.count > 1]
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
@@ -74,8 +74,10 @@ class ControlBank(BackendBank):
             if controller.step is not None:
                 controller.reset(np.flatnonzero(controller.mission.columns["mode"] == START))
         self._elapsed[0] = dt
-        for table in self._tables:
-            table.run()
+        for launch in self._launches:
+            launch()
+        for command, speed in self._copied:
+            command[...] = speed
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
@@ -90,18 +92,24 @@ class ControlBank(BackendBank):
         self.is_arranged = True
         self._next_look_up = -math.inf
         rows = [slice(first, first + vehicle.count) for vehicle, _, first in self._driven]
-        found: dict[Any, list[tuple[ControlStep, slice]]] = {}
-        for (_, controller, _), part in zip(self._driven, rows, strict=True):
+        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
+        self._missions = MissionTable(missions, self._bodies)
+        found: dict[Any, list[tuple[ControlStep, Mapping[str, Array]]]] = {}
+        self._copied: list[tuple[Array, Array]] = []
+        for (vehicle, controller, _), part in zip(self._driven, rows, strict=True):
             controller.join(self)
             step = controller.step
             if step is not None:
-                found.setdefault(step.compiled if step.is_joinable else step, []).append((step, part))
-        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
-        self._missions = MissionTable(missions, self._bodies)
-        shared: dict[str, Any] = {
-            **{name: self._bodies[name] for name in STATE},
-            **{name: self._missions.columns[name] for name in (*REFERENCE, "mode")},
-            "rotor_speed": self._bodies["command"],
-        }
-        signals: dict[str, Any] = {"elapsed": self._elapsed, "fault": self._fault}
-        self._tables = [ControlTable(steps, shared, signals) for steps in found.values()]
+                shared = {f"motion.{name}": self._bodies[name][part] for name in STATE}
+                for name in REFERENCE:
+                    shared[name.replace("wanted_", "setpoint.")] = self._missions.columns[name][part]
+                shared |= {"mode": self._missions.columns["mode"][part]}
+                shared |= {"elapsed": self._elapsed, "fault": self._fault}
+                command = vehicle.columns["command"]
+                if command.flags.c_contiguous:
+                    shared["rotor_speed"] = command
+                else:
+                    # Of a vehicle that has fewer rotors than others.
+                    self._copied.append((command, step.speed))
+                found.setdefault(step.kind, []).append((step, shared))
+        self._launches = [launch_of(steps) for steps in found.values()]

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
-from pegasus.control.control_step import ControlStep, Law
+from pegasus.control.control_step import ControlStep, Law, given_wrench
 from pegasus.control.drag_compensation import level_drag
-from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
 from pegasus.control.ground_check import deepest_dip
@@ -30,7 +29,7 @@ from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.backend_bank import DrivenVehicle
 
 _log = logging.getLogger(__name__)
 
@@ -185,9 +184,11 @@ class Controller(Backend):
             reference: What to follow; live arrays.
             dt: Time since the previous call [s]; 0 at the first.
         """
-        if self._drive is not None:
-            return self._drive.drive(*self._own_wrench(state, reference, dt))
-        return self._law_step(state, reference, dt)
+        if self._drive is None:
+            return self._law_step(state, reference, dt)
+        columns = self._drive.columns
+        columns["given_force"][...], columns["given_torque"][...] = self._own_wrench(state, reference, dt)
+        return self._drive(state, reference, dt)
 
     def reset(self, copies: IntArray) -> None:
         """Reset the state of the law of copies that leave the ground.
@@ -211,7 +212,7 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
-        self._estimator = as_multirotor(vehicle).estimator
+        self._estimator = cast(DrivenVehicle, vehicle).estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
@@ -238,9 +239,10 @@ class Controller(Backend):
             raise error.within(file=vehicle.file) from None
         self._own = self._checked(self.count)
         idle_speed = np.array([own.idle_ratio for own in self._own]) * float(speed[0, 0])
-        self._limits = drive_limits(self.count, idle_speed) | {
+        numbers = ("max_thrust", "lower", "upper", "air_density")
+        self._limits: dict[str, Array] = {name: np.zeros(self.count) for name in numbers} | {
+            "idle_speed": np.zeros(self.count) + idle_speed,
             "gravity": np.zeros((self.count, 3)),
-            "max_thrust": np.zeros(self.count),
         }
         self._look_up(np.zeros((self.count, 3)))
         if not self.thrust_share * self.max_thrust[0] > weight:
@@ -257,12 +259,12 @@ class Controller(Backend):
         lag = vehicle.motor.time_constant(float(speed[0, 0]), float(torque[0, 0]), inertia)
         for k, own in enumerate(self._own):
             own.derive(tuning_of(lag, self._angular_acceleration(weight, k)))
-        law, parts = type(self).law, (self._curve, self.allocation.mixing)
-        self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
+        law, parts = type(self).law, (self._own, self._curve, self.allocation.mixing, self._limits)
+        self._step = None if law is None else ControlStep(law, *parts)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
-        self._drive = DriveStep(*parts, self._limits) if in_python else None
+        self._drive = ControlStep(given_wrench, *parts) if in_python else None
         self._stands: Vehicle | None = None
         self.start()
         # In the world at the first start: rays can then be cast.
@@ -281,7 +283,7 @@ class Controller(Backend):
         """Compiled step that gives its rotor speeds; None if a part of it is in NumPy."""
         kind = type(self)
         compiled = kind.wrench is Controller.wrench and kind.rotor_speed is Controller.rotor_speed
-        fits = compiled and self._step is not None and not self._step.inverse_in_python
+        fits = compiled and self._step is not None and not self._step.in_numpy
         return self._step if fits else None
 
     @property

@@ -27,7 +27,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
-from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
+from pegasus.control.control_step import Body, Setpoint, lead_compensation, lift_in_climb, torque_of
 from pegasus.control.controller import (
     Controller,
     check_above_zero,
@@ -273,7 +273,7 @@ def geometric_law(
     )
     if own.drag_compensation > 0.0:
         torque = torque + torque_against_drag(body, thrust, setpoint.velocity) * own.drag_compensation
-    torque = hurried(own.torque_lead, body, torque, turned, dt)
+    torque = lead_compensation(own.torque_lead, body, torque, turned, dt)
     lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
     lift = lift_in_climb(body, lift, setpoint.velocity)
     return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity

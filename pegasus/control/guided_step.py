@@ -109,7 +109,7 @@ class GuidedRows:
     wanted_jerk: Column[Vec3]
     wanted_yaw: Column[Real]
     wanted_yaw_rate: Column[Real]
-    mode: Column[int]
+    mode: Column[Real]
     """State of a copy's rotors, such as `FLY`."""
 
 

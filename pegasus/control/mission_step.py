@@ -18,7 +18,7 @@ _NEVER = 2**62
 _SAME_INSTANT = 1e-6
 """Tolerance of equal times [s]."""
 
-REST, IDLE, FLY, START = 0, 1, 2, 3
+REST, IDLE, FLY, START = 0.0, 1.0, 2.0, 3.0
 """Rotors of a copy: at rest, idling, controlled, and controlled for the first time."""
 
 STAND, FOLLOW, SETTLE = 0, 1, 2
@@ -45,7 +45,7 @@ class MissionRows:
     velocity: Column[Vec3]
     mission: Column[int]
     """Number of a copy's mission; -1 without one."""
-    mode: Column[int]
+    mode: Column[Real]
     """State of a copy's rotors, such as `FLY`."""
     floor: Column[Real]
     """Height below which a standing copy has left the ground [m]."""
@@ -152,7 +152,7 @@ def mission_columns(count: int) -> dict[str, Array]:
     return {
         **dict(zip(REFERENCE, (*motion, *turning), strict=True)),
         "motion": motion,
-        "mode": np.zeros(count, dtype=np.int32),
+        "mode": np.zeros(count),
         "floor": np.full(count, -np.inf),
         **{name: np.zeros((count, 3)) for name in ("origin", "offset")},
         **{name: np.zeros(count) for name in ("heading", "turn")},

@@ -1,8 +1,8 @@
 """Compilation of traces by Warp, and their launches over arrays."""
 
 import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
 from pegasus.base.tracing.packing import Command
-from pegasus.base.tracing.traces import Column, Trace
+from pegasus.base.tracing.traces import Column, Trace, structure, trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
@@ -73,13 +73,47 @@ class Program:
 
 
 @dataclass(frozen=True)
+class _Function:
+    """Function with the structure of its arguments."""
+
+    function: Callable[..., Any]
+    structure: Any
+    outputs: tuple[str, ...]
+    arguments: tuple[Any, ...] = field(compare=False)
+
+
+def shared_program(
+    function: Callable[..., Any], arguments: Sequence[Any], outputs: Sequence[str], *, lanes: int
+) -> Program:
+    """Return the program of a function, the same one for all arguments of one structure.
+
+    Args:
+        function: The function; it can be hashed.
+        arguments: Its arguments; see `trace`.
+        outputs: Names of its results.
+        lanes: Number of rows side by side.
+
+    Raises:
+        TraceError: If the function cannot be traced.
+        ConfigError: If it cannot be compiled or cached.
+    """
+    kinds = tuple(structure(argument) for argument in arguments)
+    return _program_of(_Function(function, kinds, tuple(outputs), tuple(arguments)), lanes)
+
+
+@functools.cache
+def _program_of(made: _Function, lanes: int) -> Program:
+    return Program(trace(made.function, *made.arguments, outputs=made.outputs), lanes=lanes)
+
+
+@dataclass(frozen=True)
 class Part:
     """Rows of a launch."""
 
     arrays: Mapping[str, Any]
     """Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform inputs (width,),
     sequences (length, width). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
-    may be the array of an input. They are kept alive."""
+    may be the array of an input. They are kept alive; tables that code reads by an index are copied."""
     first: int
     """First row."""
     last: int
@@ -90,7 +124,6 @@ class Launch:
     """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch_parts`."""
 
     def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
-        self._tables: list[tuple[Any, Any]] = []
         self._device = program.device
         columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
         self._kept = [[self._checked(program, c, part) for c in columns] for part in parts]
@@ -129,11 +162,6 @@ class Launch:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
             step: Number of the step, which chooses the row of sequences.
         """
-        for padded, values in self._tables:
-            if isinstance(padded, wp.array):
-                wp.copy(padded, values.flatten(), count=values.size)
-            else:
-                padded[: values.size] = values.reshape(-1)
         if step != self._step or steps != self._steps:
             for command in self._commands:
                 command.set(4, step)
@@ -162,9 +190,11 @@ class Launch:
         if not column.table:
             return values
         size = column.size + _PADDING
-        padded: Any = wp.zeros(size, values.dtype, self._device) if on_gpu else np.zeros(size, program.real)
-        self._tables.append((padded, values))
-        return padded
+        if on_gpu:
+            longer: Any = wp.zeros(size, values.dtype, self._device)
+            wp.copy(longer, values.flatten(), count=values.size)
+            return longer
+        return np.append(values.reshape(-1), np.zeros(_PADDING, program.real))
 
 
 def _within(parts: Sequence[Part], begin: int, end: int) -> list[tuple[int, int, int]]:

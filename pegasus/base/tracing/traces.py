@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -63,8 +64,8 @@ def sequence(name: str, width: int, length: int) -> Argument:
 def uniform(name: str, value: Any) -> Argument:
     """Return an argument that is the same for all rows and may be changed without compiling anew.
 
-    Numbers of a dataclass are inputs, whole numbers and texts among them are literals, since they choose
-    the structure of the code. A tuple of more than four numbers is a table.
+    Numbers of a dataclass or a `SimpleNamespace` are inputs, whole numbers and texts among them are literals,
+    since they choose the structure of the code. A tuple of more than four numbers is a table.
 
     Args:
         name: Name of the input; the fields of a dataclass are inputs `name.field`.
@@ -167,7 +168,7 @@ def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] 
     inputs: list[Column] = []
     values = [_input(graph, a, inputs) if isinstance(a, Argument) else a for a in arguments]
     result = Runner(graph).call(function, *values)
-    many = isinstance(result, tuple)
+    many = isinstance(result, tuple) and len(outputs) != 1
     names = list(outputs) or ([f"result_{k}" for k in range(len(result))] if many else ["result"])
     results = [_output(name, part) for name, part in zip(names, result if many else [result], strict=True)]
     flat = [pair for pairs in results for pair in pairs]
@@ -211,11 +212,14 @@ def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
             f.name: _uniform(graph, f"{name}.{f.name}", getattr(value, f.name), inputs) for f in fields(value)
         }
         return _filled(type(value), made)
+    if isinstance(value, SimpleNamespace):
+        parts = {n: _uniform(graph, f"{name}.{n}", part, inputs) for n, part in vars(value).items()}
+        return SimpleNamespace(**parts)
     if isinstance(value, Vec3 | Quat):
         size = _SIZES[type(value)]
         inputs.append(Column(name, size, uniform=True))
-        parts: list[Any] = [_number(graph, name, k) for k in range(size)]
-        return type(value)(*parts)
+        numbers: list[Any] = [_number(graph, name, k) for k in range(size)]
+        return type(value)(*numbers)
     if isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):
         inputs.append(Column(name, len(value), uniform=True))
         return (
@@ -229,6 +233,21 @@ def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
     return value
 
 
+def structure(value: Any) -> Any:
+    """Return what a trace depends on of an argument: all but its numbers that are inputs, hashable."""
+    if isinstance(value, Argument):
+        return (value.name, value.kind, value.width, value.length, structure(value.value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value), tuple((f.name, structure(getattr(value, f.name))) for f in fields(value))
+    if isinstance(value, SimpleNamespace):
+        return tuple((name, structure(part)) for name, part in vars(value).items())
+    if isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):
+        return len(value)
+    if isinstance(value, float | np.floating | Vec3 | Quat):
+        return type(value)
+    return value
+
+
 def uniform_values(argument: Argument) -> dict[str, Any]:
     """Return the values of a uniform argument's columns by name, as arrays of shape (width,)."""
 
@@ -236,6 +255,9 @@ def uniform_values(argument: Argument) -> dict[str, Any]:
         if is_dataclass(value):
             for f in fields(value):
                 gather(f"{name}.{f.name}", getattr(value, f.name))
+        elif isinstance(value, SimpleNamespace):
+            for n, part in vars(value).items():
+                gather(f"{name}.{n}", part)
         elif isinstance(value, Vec3 | Quat):
             found[name] = np.array([value[k] for k in range(_SIZES[type(value)])])
         elif isinstance(value, tuple) and value and all(isinstance(x, int | float) for x in value):

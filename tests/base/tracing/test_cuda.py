@@ -13,6 +13,7 @@ from pegasus.base.tracing.launches import kernel_of_text
 from tests.base.tracing.comparison import traced
 from tests.base.tracing.plant_step import step_trace
 from tests.base.tracing.test_bits import elementary_functions, own
+from tests.base.tracing.test_control import control
 
 pytestmark = pytest.mark.skipif(
     not hasattr(wp, "compile_aot_module"), reason="this version of Warp compiles for present GPUs only"
@@ -25,7 +26,9 @@ def plant() -> Any:
 
 
 @pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("make", [lambda: traced(own()), lambda: traced(elementary_functions()), plant])
+@pytest.mark.parametrize(
+    "make", [lambda: traced(own()), lambda: traced(elementary_functions()), lambda: traced(control()), plant]
+)
 def test_code_of_a_gpu_compiles_without_fused_operations(make: Any, single: bool, tmp_path: Path) -> None:
     """A fleet on a GPU would not start, or fly apart from one on the CPU."""
     start_warp()
