@@ -24,7 +24,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
-from pegasus.control.control_step import Body, Setpoint, lead_compensation, lift_in_climb, torque_of
+from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
 from pegasus.control.controller import (
     Controller,
     check_above_zero,
@@ -33,6 +33,7 @@ from pegasus.control.controller import (
     check_not_negative,
 )
 from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
+from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
 

@@ -9,8 +9,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
 from pegasus.control.control_step import STATE, ControlStep, launch_of
-from pegasus.control.mission import Mission
-from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
+from pegasus.control.mission import Course
+from pegasus.control.mission_step import BLOCK, START, MissionTable, setpoint_arrays
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
 
@@ -36,13 +36,13 @@ class ControlBank(BackendBank):
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
 
-    def renew(self, missions: Collection[Mission]) -> None:
-        """Begin missions that were restarted anew at the next `publish`.
+    def renew(self, courses: Collection[Course]) -> None:
+        """Begin courses that were restarted anew at the next `publish`.
 
         Args:
-            missions: The missions.
+            courses: The courses.
         """
-        self._missions.renew(missions)
+        self._missions.renew(courses)
 
     def publish(self, step: int, t: float) -> None:
         """Advance all missions, and look up gravity and air where they are due.
@@ -52,7 +52,8 @@ class ControlBank(BackendBank):
             t: Simulation time [s].
         """
         for vehicle, controller in self._batches:
-            controller.split_mission(vehicle.feedback)
+            if controller.mission.split(vehicle.feedback):
+                self.is_arranged = False
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:
@@ -72,7 +73,7 @@ class ControlBank(BackendBank):
         for k in self._missions.started:
             controller = self._driven[k][1]
             if controller.step is not None:
-                controller.reset(np.flatnonzero(controller.mission.columns["mode"] == START))
+                controller.reset(np.flatnonzero(controller.mission.mode == START))
         self._elapsed[0] = dt
         for launch in self._launches:
             launch()
@@ -101,9 +102,8 @@ class ControlBank(BackendBank):
             step = controller.step
             if step is not None:
                 shared = {f"motion.{name}": self._bodies[name][part] for name in STATE}
-                for name in REFERENCE:
-                    shared[name.replace("wanted_", "setpoint.")] = self._missions.columns[name][part]
-                shared |= {"mode": self._missions.columns["mode"][part]}
+                shared |= setpoint_arrays(controller.mission.reference)
+                shared |= {"mode": controller.mission.mode}
                 shared |= {"elapsed": self._elapsed, "fault": self._fault}
                 command = vehicle.columns["command"]
                 if command.flags.c_contiguous:

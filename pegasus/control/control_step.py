@@ -14,7 +14,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse, vector
 from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
 from pegasus.contracts.state import Reference, VehicleState
-from pegasus.control.mission_step import FLY, IDLE, START
+from pegasus.control.mission_step import FLY, IDLE, REFERENCE, START, Setpoint
 from pegasus.control.mixing import Mixing, allocated
 from pegasus.control.thrust_inverse import Inverse, inverse_of
 from pegasus.dynamics import ThrustCurve
@@ -63,18 +63,6 @@ class Body:
     """Drag across z by squared speed [N s^2/m^2]."""
     drag_lever: Real
     """Height above the centre of mass at which the former acts [m]."""
-
-
-@dataclass
-class Setpoint:
-    """Reference of one vehicle, in the world frame; see `Reference`."""
-
-    position: Vec3
-    velocity: Vec3
-    acceleration: Vec3
-    jerk: Vec3
-    yaw: Real
-    yaw_rate: Real
 
 
 def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
@@ -147,7 +135,6 @@ class Limits:
 
 
 STATE = ("position", "orientation", "velocity", "angular_velocity")
-_REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
 _RESULTS = ("force", "torque", "thrust", "rotor_speed", "mode", "fault")
 
@@ -374,12 +361,12 @@ class ControlStep:
             reference: What to follow.
             dt: Time since the previous call [s].
         """
-        given = (*(getattr(state, n) for n in STATE), *(getattr(reference, n) for n in _REFERENCE))
+        given = (*(getattr(state, n) for n in STATE), *(getattr(reference, n) for n in REFERENCE))
         if self._launch is None or not all(a is b for a, b in zip(given, self._bound, strict=True)):
             arrays = [np.ascontiguousarray(array, dtype=np.float64) for array in given]
             # Copies of arrays of another type or layout are made anew at each call.
             self._bound = given if all(a is b for a, b in zip(given, arrays, strict=True)) else (None,) * 10
-            titles = (*(f"motion.{name}" for name in STATE), *(f"setpoint.{name}" for name in _REFERENCE))
+            titles = (*(f"motion.{name}" for name in STATE), *(f"setpoint.{name}" for name in REFERENCE))
             self._launch = launch_of([(self, dict(zip(titles, arrays, strict=True)))])
         self._elapsed[0] = dt
         self._launch()
@@ -413,14 +400,13 @@ class ControlStep:
         bounds = [(k, k + 1) if several else (0, self._count) for k in range(len(self._uniforms))]
         return [Part({**arrays, **own}, *part) for own, part in zip(self._uniforms, bounds, strict=True)]
 
-    def program(self, rows: int) -> Any:
-        """Return the program of its kind for parts with a number of rows."""
+    def program(self, lanes: int) -> Any:
+        """Return the program of its kind with a number of rows side by side."""
         # Not at the top: controllers are made without Warp.
-        from pegasus.base.tracing.launches import LANES, shared_program
+        from pegasus.base.tracing.launches import shared_program
 
         outputs = (*_RESULTS, *self.law.state)
         try:
-            lanes = LANES if rows >= _SEVERAL else 1
             return shared_program(self.function, self._arguments, outputs, lanes=lanes)
         except TraceError as error:
             raise ConfigError(
@@ -429,10 +415,6 @@ class ControlStep:
                 remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
                 "or override `wrench` in NumPy",
             ) from error
-
-
-_SEVERAL = 4
-"""Number of rows from which on they are run side by side."""
 
 
 def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Callable[[], None]:
@@ -444,7 +426,8 @@ def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Calla
     Raises:
         ConfigError: If the law cannot be compiled.
     """
+    from pegasus.base.tracing.launches import lanes_for
+
     parts = [part for step, shared in steps for part in step.rows(shared)]
-    program = steps[0][0].program(max(part.last - part.first for part in parts))
-    launch: Callable[[], None] = program.launch_parts(parts)
+    launch: Callable[[], None] = steps[0][0].program(lanes_for(parts)).launch_parts(parts)
     return launch

@@ -24,7 +24,6 @@ from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
 from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
-from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
@@ -287,21 +286,21 @@ class Controller(Backend):
         return self._step if fits else None
 
     @property
-    def mission(self) -> Mission | MissionGroup:
+    def mission(self) -> Mission:
         """Progress along the trajectory: `duration`, `finished`, `landed`; of all copies together."""
         return self._mission
 
     @mission.setter
-    def mission(self, mission: Mission | MissionGroup) -> None:
+    def mission(self, mission: Mission) -> None:
         self._mission = mission
         self.reference = mission.reference
         if self._bank is not None:
             self._bank.is_arranged = False
 
     @property
-    def missions(self) -> tuple[Mission, ...]:
-        """Missions of the copies, one each; one alone if all share it."""
-        return tuple(mission for mission, _ in self.mission.members)
+    def missions(self) -> tuple[Any, ...]:
+        """Courses of the copies, one each; one alone if all share it."""
+        return tuple(member for member, _ in self.mission.members)
 
     def join(self, bank: ControlBank) -> None:
         """Run together with others: tell their bank of a new mission.
@@ -347,20 +346,8 @@ class Controller(Backend):
         estimator = self._estimator
         if estimator is not None and estimator.flown and not self.mission.begun and not estimator.ready.all():
             return
-        self.split_mission(state)
+        self.mission.split(state)
         self.mission.update(t, state)
-        if not self.mission.has_points:
-            for mission in self.missions:
-                mission.show_modes()
-
-    def split_mission(self, state: VehicleState) -> None:
-        """Give each copy its own mission if they share one, and are to start from different poses.
-
-        Args:
-            state: True state.
-        """
-        if isinstance(self.mission, Mission) and self.mission.differs(state):
-            self.mission = MissionGroup(self.mission.split())
 
     def look_up(self, t: float, state: VehicleState) -> float:
         """Store the state, and update gravity, air density and limits if due; return when they are due again.
@@ -378,7 +365,7 @@ class Controller(Backend):
     def command(self, t: float) -> Array:
         """Return the rotor speeds for the step that begins at t [s]."""
         dt, self._time = t - self._time, t
-        mode = self.mission.columns["mode"]
+        mode = self.mission.mode
         flies = mode >= FLY
         starts, flew, self._flew = flies & ~self._flew, self._flew.any(), flies
         if not flies.any():
@@ -399,21 +386,15 @@ class Controller(Backend):
         return self.mission.plan(t)
 
     def _restart(self, rows: IntArray) -> None:
-        if isinstance(self.mission, Mission) and len(rows) < self.count:
-            self.mission = MissionGroup(self.mission.split())
-        missions = {self.missions[k] for k in rows} if len(self.missions) > 1 else {*self.missions}
-        for mission in missions:
-            mission.restart()
-        self.mission.name_segment()
+        before, restarted = self.mission.courses, self.mission.restart(rows)
         if self._bank is not None:
-            self._bank.renew(missions)
+            self._bank.renew(restarted)
+            self._bank.is_arranged &= self.mission.courses is before
 
-    def _new_mission(self, *, count: int) -> Mission | MissionGroup:
+    def _new_mission(self, *, count: int) -> Mission:
         if isinstance(self.trajectory, list) or np.ndim(self.spin_up):
-            return MissionGroup([own._mission_for(1) for own in self._own])
-        return self._mission_for(count)
-
-    def _mission_for(self, count: int) -> Mission:
+            flights, times = zip(*((own.trajectory, own.spin_up) for own in self._own), strict=True)
+            return Mission(flights, count=len(flights), relative=self.relative, spin_up=times)
         return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
 
     def _checked(self, count: int | None = None) -> list["Controller"]:
@@ -461,8 +442,8 @@ class Controller(Backend):
 
     def _check_ground(self, vehicle: Vehicle) -> None:
         """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
-        missions = [mission for mission in self.missions if mission.has_points]
-        dip = deepest_dip(vehicle, missions) if missions else None
+        courses = self.mission.courses
+        dip = deepest_dip(vehicle, courses) if courses else None
         if dip is not None:
             self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
 

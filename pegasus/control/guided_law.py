@@ -3,7 +3,7 @@
 from pegasus.base.step_math import Quat, Real, Vec3, atan2, cos, rotate, rotate_inverse, scaled, sin
 from pegasus.control.approach import eased_yaw
 from pegasus.control.cascaded_pid import CascadedPIDController, angle_error, angular_loop, cascaded_pid_law
-from pegasus.control.control_step import Body, Setpoint, lead_compensation, torque_of
+from pegasus.control.control_step import Body, lead_compensation, torque_of
 from pegasus.control.geometric import (
     GeometricController,
     attitude_torque,
@@ -11,6 +11,7 @@ from pegasus.control.geometric import (
     heading_gain,
     integrated,
 )
+from pegasus.control.mission_step import Setpoint
 
 REFERENCE, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0
 """Values of `directive`: a copy follows its reference, an attitude, or body rates."""

@@ -2,68 +2,74 @@
 
 import copy
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission_step import (
+    BLOCK,
     FLY,
     FOLLOW,
     IDLE,
-    REFERENCE,
     REST,
     SETTLE,
     STAND,
     START,
     Block,
-    OwnTable,
-    mission_columns,
-    rows_of,
+    MissionTable,
 )
-from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
+from pegasus.control.trajectories import Point, Profile, Trajectory, hold, sequence
 
 _FREE_FALL = 0.3
 """Descent during spin-up that shows that a vehicle is in the air [m]."""
-
 _SAME_POSE = 1e-6
 """Difference of starts below which copies share a flight [m], [rad]; it fades out."""
+_SAME_INSTANT = 1e-6
+"""Tolerance of equal times [s]."""
+_SEVERAL = "mixed"
+"""Segment of a reference whose copies fly different segments."""
 
 _ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
 
 
-class Mission:
-    """A flight of N vehicles along a trajectory.
-
-    The vehicles first idle on the ground. Then they climb, fly to the start of the trajectory, follow it and
-    hold its end. After a landing the reference sinks until each vehicle has landed.
+class Course:
+    """Flight of some copies of a mission along one trajectory.
 
     Args:
+        mission: The mission.
+        rows: The copies.
         trajectory: The trajectory.
-        count: Number of vehicles N.
-        relative: Whether the trajectory is relative to each vehicle's start position, or in world
-            coordinates.
-        spin_up: Idle time before take-off [s]; 0 for a vehicle that starts in the air.
+        relative: Whether it is relative to the start position of each copy.
+        spin_up: Idle time before take-off [s].
     """
 
-    def __init__(self, trajectory: Trajectory, *, count: int, relative: bool, spin_up: float) -> None:
-        self._trajectory, self._count, self._relative, self._spin_up = trajectory, count, relative, spin_up
-        self.columns = mission_columns(count)
-        """References and what they depend on by name, one row per copy; see `MissionRows`."""
-        parts = {name.removeprefix("wanted_"): self.columns[name] for name in REFERENCE}
-        self.reference = Reference(**parts, idle=np.ones(count, dtype=bool), segment="idle")
-        """Reference of the vehicles at the last `update`; live arrays."""
-        self.landed = np.zeros(count, dtype=bool)
-        """Vehicles that have completed the last landing, shape (N,)."""
+    def __init__(
+        self, mission: "Mission", rows: slice, trajectory: Trajectory, *, relative: bool, spin_up: float
+    ) -> None:
+        self._trajectory, self._relative, self._spin_up = trajectory, relative, spin_up
         self.outline = sequence(trajectory, start=_ON_THE_GROUND)
         """The flight of a vehicle that starts at the trajectory's origin."""
         self.duration = spin_up + self.outline.duration
         """Time from the start to the end of the trajectory [s]; exact from take-off on."""
-        self._alone: OwnTable | None = None
+        self._show(mission, rows)
         self.restart()
 
+    def _show(self, mission: "Mission", rows: slice) -> None:
+        """Use rows of the arrays of a mission."""
+        self.rows = rows
+        """The copies."""
+        own = {name: array[rows] for name, array in vars(mission.reference).items() if name != "segment"}
+        self.reference = Reference(**own, segment=mission.reference.segment)
+        """Reference of the copies at the last update; live arrays."""
+        self.mode, self.landed = mission.mode[rows], mission.landed[rows]
+        self.start = {name: array[rows] for name, array in mission.start.items()}
+
     def restart(self) -> None:
-        """Begin anew at the next `update`: idle, then climb from where the vehicles stand then."""
+        """Begin anew at the next update: idle, then climb from where the vehicles stand then."""
         self.airborne = False
         """True if at least one vehicle follows the reference; the others idle on the ground."""
         self.landing = False
@@ -74,20 +80,31 @@ class Mission:
         self._fade: Profile | None = None
         self._begin = math.nan
         self.landed[...] = False
-        self.columns["mode"][...] = IDLE
-        self._motion[1:] = self.reference.yaw_rate[...] = 0.0
-        self.reference.idle[...], self.reference.segment = True, "idle"
+        self.mode[...] = IDLE
+        self._rest()
 
-    def differs(self, state: VehicleState) -> bool:
-        """Return whether the vehicles need missions of their own: they are to start from different poses.
+    def split(self, mission: "Mission") -> "list[Course]":
+        """Return a course of each copy alone, all as far as this one.
 
         Args:
-            state: True state.
+            mission: The mission.
         """
-        if self._count == 1 or self._plan is not None or not self.has_points:
+        parts = [copy.copy(self) for _ in range(self.rows.start, self.rows.stop)]
+        for k, part in enumerate(parts, self.rows.start):
+            part._show(mission, slice(k, k + 1))
+            part.reference.segment = self.reference.segment
+        return parts
+
+    def differs(self, state: VehicleState) -> bool:
+        """Return whether the copies need courses of their own: they are to start from different poses.
+
+        Args:
+            state: True state of the copies.
+        """
+        if len(self.mode) == 1 or self._plan is not None:
             return False
         from_here = self._relative and not self.begun
-        place = state.position[:, 2:] if from_here else state.position - self.columns["origin"]
+        place = state.position[:, 2:] if from_here else state.position - self.start["origin"]
         spread = np.abs(place - place[0]).max()
         if not np.isnan(self.outline.ahead(np.zeros(1))[0][0, 12]):
             spread = max(spread, np.abs(_turn(state.heading, state.heading[0])).max())
@@ -110,21 +127,6 @@ class Mission:
         origin: Array = state.position[copy] * (1.0, 1.0, 0.0) * float(self._relative)
         return origin
 
-    def split(self) -> list["Mission"]:
-        """Return a mission of each vehicle alone, all as far as this one."""
-        return [self._part(slice(k, k + 1)) for k in range(self._count)]
-
-    def update(self, t: float, state: VehicleState) -> None:
-        """Advance the reference to time t.
-
-        Args:
-            t: Simulation time [s].
-            state: True state at t.
-        """
-        if self._alone is None:
-            self._alone = OwnTable(self, self._count)
-        self._alone.update(t, state)
-
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the flight plan at time t; None before take-off and after the end.
 
@@ -133,7 +135,7 @@ class Mission:
         """
         if self._plan is None or self.finished:
             return None
-        return Plan(self._plan, t - self._plan_begin, self.columns["origin"].copy())
+        return Plan(self._plan, t - self._plan_begin, self.start["origin"].copy())
 
     @property
     def begun(self) -> bool:
@@ -145,41 +147,15 @@ class Mission:
         """Simulated time at which the trajectory ends [s]; exact from take-off on."""
         return self.duration + (self._begin if self.begun else 0.0)
 
-    @property
-    def has_points(self) -> bool:
-        """Whether `advance` gives its references; False if a subclass overrides `update`."""
-        return type(self).update is Mission.update
-
-    @property
-    def members(self) -> list[tuple["Mission", slice]]:
-        """Missions that it consists of, with the rows of their copies: itself."""
-        return [(self, slice(0, self._count))]
-
-    def name_segment(self) -> None:
-        """Update the segment of the reference after a change of a member's."""
-
-    def attach(self, columns: dict[str, Array]) -> None:
-        """Use other arrays for the references and what they depend on; values are kept.
-
-        Args:
-            columns: The arrays, one row per copy.
-        """
-        for name, values in self.columns.items():
-            columns[name][...] = values
-        self.columns, self._alone = columns, None
-        for name in REFERENCE:
-            setattr(self.reference, name.removeprefix("wanted_"), columns[name])
-
     def show_modes(self) -> bool:
-        """Write the modes of the rotors into the column `mode`; return whether the vehicles lift off."""
-        mode = self.columns["mode"]
+        """Write the states of the rotors; return whether the vehicles lift off."""
         if not self.airborne:
-            mode[...] = REST if self.finished else IDLE
+            self.mode[...] = REST if self.finished else IDLE
             return False
-        lifts_off = not (mode >= FLY).any()
-        mode[...] = START if lifts_off else FLY
+        lifts_off = not (self.mode >= FLY).any()
+        self.mode[...] = START if lifts_off else FLY
         if self.landing:
-            mode[self.landed] = REST
+            self.mode[self.landed] = REST
         return lifts_off
 
     def advance(self, times: Array, state: VehicleState) -> Block:
@@ -187,13 +163,13 @@ class Mission:
 
         Args:
             times: Times of these steps [s], shape (n,).
-            state: True state at the first one.
+            state: True state of the copies at the first one.
         """
         t = float(times[0])
         if self._plan is None:
             if math.isnan(self._begin):
                 self._arrive(t, state)
-            fell = bool((state.position[:, 2] < self.columns["floor"]).any())
+            fell = bool((state.position[:, 2] < self.start["floor"]).any())
             waiting = int((times - self._begin < self._spin_up).sum())
             if waiting and not fell:
                 return Block(STAND, waiting)
@@ -221,35 +197,28 @@ class Mission:
             self.reference.segment, self.finished = "hold", True
         fade = self._faded(times[:n])
         n = n if fade is None else len(fade)
-        return Block(phase, n, points[:n], over[:n], fade)
+        return Block(phase, n, points[:n], over[:n], 0.0 if fade is None else fade)
 
-    def _part(self, own: slice) -> "Mission":
-        part = copy.copy(self)
-        part._count, part._alone, part.landed = 1, None, self.landed[own].copy()
-        part.columns = rows_of(self.columns, own)
-        rows = {name: array[own] for name, array in vars(self.reference).items() if name != "segment"}
-        part.reference = Reference(**rows, segment=self.reference.segment)
-        return part
-
-    @property
-    def _motion(self) -> Array:
-        """Position, velocity, acceleration and jerk of the reference, shape (4, N, 3)."""
-        return self.columns["motion"]
+    def _rest(self) -> None:
+        reference = self.reference
+        for array in (reference.velocity, reference.acceleration, reference.jerk, reference.yaw_rate):
+            array[...] = 0.0
+        reference.idle[...], reference.segment = True, "idle"
 
     def _arrive(self, t: float, state: VehicleState) -> None:
-        columns, self._begin = self.columns, t
-        columns["floor"][...] = state.position[:, 2] - _FREE_FALL
-        columns["heading"][...] = self.reference.yaw[...] = state.heading
-        columns["origin"][...] = 0.0
+        start, self._begin = self.start, t
+        start["floor"][...] = state.position[:, 2] - _FREE_FALL
+        start["heading"][...] = self.reference.yaw[...] = state.heading
+        start["origin"][...] = 0.0
         if self._relative:
-            columns["origin"][:, :2] = state.position[:, :2]
+            start["origin"][:, :2] = state.position[:, :2]
 
     def _planned(self, t: float, state: VehicleState, *, grounded: bool) -> sequence:
         """Return the flight from the vehicles' pose; those of a controller `differs` have split before."""
         self._plan_begin = t
-        self.columns["floor"][...] = -math.inf
-        position: list[float] = (state.position[0] - self.columns["origin"][0]).tolist()
-        here = Point(position, yaw=float(self.columns["heading"][0]), idle=grounded)
+        self.start["floor"][...] = -math.inf
+        position: list[float] = (state.position[0] - self.start["origin"][0]).tolist()
+        here = Point(position, yaw=float(self.start["heading"][0]), idle=grounded)
         plan = sequence(self._trajectory, start=here)
         self.duration = t - self._begin + plan.duration
         return plan
@@ -258,19 +227,16 @@ class Mission:
         """Set the reference to the vehicles' headings on the ground."""
         if self.airborne:
             self.airborne = False
-            self._motion[1:] = 0.0
             self.reference.yaw[...] = state.heading
-            self.reference.yaw_rate[...] = 0.0
-            self.reference.idle[...] = True
-            self.reference.segment = "idle"
+            self._rest()
 
     def _lift_off(self, t: float, point: Array, state: VehicleState) -> None:
         """Start at each vehicle's true position and fade out its offset from the trajectory."""
         self.airborne = True
         self.reference.idle[...] = False
         self._lift_off_time = t
-        offset, turn, yaw = self.columns["offset"], self.columns["turn"], point[12]
-        offset[...] = state.position - (self.columns["origin"] + point[:3])
+        offset, turn, yaw = self.start["offset"], self.start["turn"], point[12]
+        offset[...] = state.position - (self.start["origin"] + point[:3])
         turn[...] = 0.0
         if not math.isnan(yaw):
             turn[...] = _turn(state.heading, yaw)
@@ -293,13 +259,188 @@ class Mission:
     def _touched_down(self, state: VehicleState) -> bool:
         """Note the vehicles that have landed; return whether all have."""
         if self.landing:
-            self.landed |= self.columns["mode"] == REST
+            self.landed |= self.mode == REST
         self.landing = True
         self.reference.idle[...] = self.landed
         self.finished = bool(self.landed.all())
         if self.finished:
             self._stand(state)
         return self.finished
+
+
+class Mission:
+    """Flights of N vehicles along a trajectory, or each along its own.
+
+    The vehicles first idle on the ground. Then they climb, fly to the start of the trajectory, follow it and
+    hold its end. After a landing the reference sinks until each vehicle has landed.
+
+    Args:
+        trajectory: The trajectory, or one for each vehicle.
+        count: Number of vehicles N.
+        relative: Whether the trajectory is relative to each vehicle's start position, or in world
+            coordinates.
+        spin_up: Idle time before take-off [s]; 0 for a vehicle that starts in the air. One for each vehicle
+            if there are several trajectories.
+    """
+
+    lifts_off = False
+
+    def __init__(
+        self,
+        trajectory: Trajectory | Sequence[Trajectory],
+        *,
+        count: int,
+        relative: bool,
+        spin_up: float | Sequence[float],
+    ) -> None:
+        self.reference = Reference.hold(np.zeros((count, 3)), np.zeros(count))
+        """Reference of the vehicles at the last `update`; live arrays."""
+        self.reference.idle[...] = True
+        self.mode = np.full(count, IDLE)
+        """States of the rotors, such as `FLY`, shape (N,)."""
+        self.landed = np.zeros(count, dtype=bool)
+        """Vehicles that have completed the last landing, shape (N,)."""
+        vectors, numbers = ("origin", "offset"), ("heading", "turn")
+        self.start: dict[str, Array] = {
+            "floor": np.full(count, -np.inf),
+            **{name: np.zeros((count, 3)) for name in vectors},
+            **{name: np.zeros(count) for name in numbers},
+        }
+        """Columns of `Start`."""
+        self.interval = 0.0
+        """Time from one `update` to the next [s], 0 if unknown: points are made ahead for many updates."""
+        self.courses: list[Course] = []
+        """Courses of the vehicles: one for all, or one of each; none if `update` gives the references."""
+        if type(self).update is Mission.update:
+            shared = isinstance(trajectory, Trajectory)
+            rows = [slice(0, count)] if shared else [slice(k, k + 1) for k in range(count)]
+            flights = [trajectory] if isinstance(trajectory, Trajectory) else trajectory
+            times = [spin_up] if isinstance(spin_up, float | int) else spin_up
+            self.courses = [
+                Course(self, part, flight, relative=relative, spin_up=time)
+                for part, flight, time in zip(rows, flights, times, strict=True)
+            ]
+        self._alone: MissionTable | None = None
+        self.name_segment()
+
+    @property
+    def members(self) -> Sequence[tuple[Any, slice]]:
+        """Courses, with the rows of their copies."""
+        return [(course, course.rows) for course in self.courses]
+
+    @property
+    def begun(self) -> bool:
+        """Whether all have been updated since their start; until then they wait for an estimator."""
+        return all(course.begun for course in self.courses)
+
+    @property
+    def airborne(self) -> bool:
+        """True if at least one vehicle follows the reference; the others idle on the ground."""
+        return any(course.airborne for course in self.courses)
+
+    @property
+    def landing(self) -> bool:
+        """True if at least one vehicle has ended its last landing, and settles or stands."""
+        return any(course.landing for course in self.courses)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all trajectories are over and, if they end with a landing, all vehicles have landed."""
+        return all(course.finished for course in self.courses)
+
+    @property
+    def duration(self) -> float:
+        """Longest time from the start to the end of a trajectory [s]; exact from take-off on."""
+        return max(course.duration for course in self.courses)
+
+    def split(self, state: VehicleState) -> bool:
+        """Give each vehicle its own course if they share one, and are to start from different poses.
+
+        Args:
+            state: True state.
+
+        Returns:
+            Whether there are other courses than before.
+        """
+        return len(self.courses) == 1 and self.courses[0].differs(state) and self._split()
+
+    def restart(self, rows: IntArray) -> Sequence[Course]:
+        """Begin the courses of some vehicles anew at the next update, and return them.
+
+        Args:
+            rows: Indices of the vehicles.
+        """
+        if len(self.courses) == 1 and len(rows) < len(self.mode):
+            self._split()
+        several = len(self.courses) > 1
+        courses = [self.courses[k] for k in rows] if several else self.courses
+        for course in courses:
+            course.restart()
+        self.name_segment()
+        return courses
+
+    def update(self, t: float, state: VehicleState) -> None:
+        """Advance the reference to time t.
+
+        Args:
+            t: Simulation time [s].
+            state: True state at t.
+        """
+        if self._alone is None:
+            own = self._state = VehicleState.at_rest(len(self.mode), 0)
+            bodies = {"position": own.position, "velocity": own.velocity}
+            self._alone = MissionTable([(self, own, slice(0, len(self.mode)))], bodies)
+            self._updates, self._expected = 0, -math.inf
+        for name in ("position", "velocity", "rotation"):
+            getattr(self._state, name)[...] = getattr(state, name)
+        if abs(t - self._expected) > _SAME_INSTANT:
+            self._alone.renew(self.courses)
+        self._expected = t + self.interval
+        count = BLOCK if self.interval else 1
+        self._alone.update(self._updates, t, lambda: t + self.interval * np.arange(float(count)))
+        self._updates += 1
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the rest of the flights at time t; None if none has one.
+
+        Args:
+            t: Simulation time [s].
+        """
+        plans = [course.plan(t) for course in self.courses]
+        first = next((plan for plan in plans if plan is not None), None)
+        if first is None or len(plans) == 1:
+            return first
+        position = self.reference.position.copy()
+        stays = [_staying(position[k : k + 1]) if plan is None else plan for k, plan in enumerate(plans)]
+        origin = np.concatenate([plan.origin for plan in stays])
+        return GroupPlan(first.trajectory, first.clock, origin, tuple(stays))
+
+    def name_segment(self) -> None:
+        """Update the segment of the reference after a change of a course."""
+        names = {course.reference.segment for course in self.courses} or {"idle"}
+        self.reference.segment = names.pop() if len(names) == 1 else _SEVERAL
+
+    def _split(self) -> bool:
+        self.courses, self._alone = self.courses[0].split(self), None
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPlan(Plan):
+    """Remaining flights of N vehicles; trajectory and clock are those of the first vehicle that has one."""
+
+    plans: tuple[Plan, ...]
+    """Remaining flight of each vehicle."""
+
+    def path(self, copy: int = 0, *, horizon: float = 30.0, interval: float = 0.2) -> Array:
+        """Return the coming points of the path of one vehicle [m], shape (K, 3); see `Plan.path`."""
+        return self.plans[copy].path(horizon=horizon, interval=interval)
+
+
+def _staying(position: Array) -> Plan:
+    """Return the plan of a vehicle without a flight ahead."""
+    place = hold(position=(0.0, 0.0, 0.0), duration=1.0)
+    return Plan(place, place.duration, position)
 
 
 def _leading(same: Array) -> int:

@@ -18,6 +18,8 @@ from pegasus.base.tracing.traces import Column, Trace, structure, trace
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
 _REALS: dict[Any, Any] = {wp.float32: np.float32, wp.float64: np.float64}
+_SEVERAL = 4
+"""Number of rows from which on they are run side by side."""
 _PADDING = 7
 """Numbers beyond the end of a table that a read of a row may touch."""
 
@@ -118,6 +120,11 @@ class Part:
     """First row."""
     last: int
     """Row after the last one."""
+
+
+def lanes_for(parts: Sequence[Part]) -> int:
+    """Return the number of rows side by side that pays for parts of a launch on the CPU."""
+    return LANES if max(part.last - part.first for part in parts) >= _SEVERAL else 1
 
 
 class Launch:
