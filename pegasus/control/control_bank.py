@@ -9,8 +9,9 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
 from pegasus.control.control_step import STATE, ControlStep, launch_of
-from pegasus.control.mission import Course
-from pegasus.control.mission_step import BLOCK, START, MissionTable, setpoint_arrays
+from pegasus.control.course import Course
+from pegasus.control.mission import MissionTable
+from pegasus.control.mission_step import BLOCK, START, setpoint_arrays
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
 

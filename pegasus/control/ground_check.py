@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.mission import Course
+from pegasus.control.course import Course
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
 

@@ -15,6 +15,7 @@ from pegasus.base.step_math import Quat, Vec3
 from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.state import Plan, VehicleState
 from pegasus.control import guided_law
+from pegasus.control.course import ON_THE_GROUND
 from pegasus.control.guided_step import (
     ATTITUDE,
     BODY_RATES,
@@ -66,7 +67,7 @@ class GuidedMission(Mission):
         self, *, count: int, spin_up: float, height: float, speed: float, acceleration: float
     ) -> None:
         super().__init__((), count=count, relative=True, spin_up=())
-        self.outline = sequence(hold(height=height), start=Point((0.0, 0.0, 0.0), yaw=0.0, idle=True))
+        self.outline = sequence(hold(height=height), start=ON_THE_GROUND)
         """The flight of a vehicle that takes off."""
         self.most_speed = speed
         self._bounds = uniform("bounds", Bounds(spin_up, speed, acceleration))

@@ -1,20 +1,15 @@
-"""Step of missions: the references of all vehicles from points of their trajectories made ahead."""
+"""Step of missions: the reference of a copy from points of its trajectory made ahead."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import NamedTuple
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Real, Reals, Vec3, dot
 from pegasus.base.tracing import Signal, column, sequence
-from pegasus.contracts.state import Reference, VehicleState
+from pegasus.contracts.state import Reference
 
 BLOCK = 512
 """Largest number of steps for which points are made ahead."""
-_NEVER = 2**62
-"""Step at which the next points are due of a mission without any."""
 
 REST, IDLE, FLY, START = 0.0, 1.0, 2.0, 3.0
 """Rotors of a copy: at rest, idling, controlled, and controlled for the first time."""
@@ -27,8 +22,7 @@ _SINK_RATE = 0.1
 _SETTLING = 0.5
 """Time for a vehicle to follow this sink rate before it counts as landed [s]."""
 
-_POINT, _FADE, _OVER, _PHASE = slice(0, 14), slice(14, 18), 18, 19
-_WIDTH = 20
+WIDTH = 20
 """Numbers of a course at a step: position to jerk, heading (NaN without one) and its rate, share of the
 offsets that is left and its first three derivatives, time since the end [s], and phase."""
 
@@ -62,7 +56,7 @@ class Start:
 
 
 def follow(
-    ahead: Reals, position: Vec3, velocity: Vec3, start: Start, setpoint: Setpoint, mode: Real
+    ahead: Reals, position: Vec3, velocity: Vec3, start: Start, yaw: Real, mode: Real
 ) -> tuple[Setpoint, Real, Real, Signal]:
     """Return the reference of a copy, the state of its rotors, and whether its course goes on otherwise.
 
@@ -71,12 +65,13 @@ def follow(
         position: Position of the copy [m].
         velocity: Its velocity [m/s].
         start: Where it started.
-        setpoint: Its last reference.
+        yaw: Heading of its last reference [rad].
         mode: State of its rotors, such as `FLY`.
     """
     called = 0.0
+    still = Vec3(0.0, 0.0, 0.0)
     if ahead[19] == STAND:
-        setpoint = replace(setpoint, position=position)
+        setpoint = Setpoint(position, still, still, still, yaw, 0.0)
         if position[2] < start.floor:
             called = 1.0
     else:
@@ -101,16 +96,19 @@ def follow(
             setpoint = replace(
                 setpoint,
                 position=position if mode == REST else lower,
-                velocity=Vec3(0.0, 0.0, 0.0) if mode == REST else sinking,
+                velocity=still if mode == REST else sinking,
             )
     return setpoint, mode, called, Signal(called)
 
 
-_ARGUMENTS = (
-    sequence("ahead", _WIDTH, BLOCK),
+ARGUMENTS = (
+    sequence("ahead", WIDTH, BLOCK),
     *(column("position", Vec3), column("velocity", Vec3), column("start", Start)),
-    *(column("setpoint", Setpoint), column("mode")),
+    *(column("setpoint.yaw"), column("mode")),
 )
+
+RESULTS = ("setpoint", "mode", "called", "event")
+"""Arguments and results of `follow` in a launch."""
 
 REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
 
@@ -133,147 +131,3 @@ class Block(NamedTuple):
     """Time since its end [s], shape (n,)."""
     fade: Array | float = 0.0
     """Share of the offsets that is left, and its derivatives, shape (n, 4); 0 without offsets."""
-
-
-class OneCourse(Protocol):
-    """Copies of a mission that fly along one trajectory."""
-
-    rows: slice
-    reference: Reference
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has been updated since its start."""
-
-    def advance(self, times: Array, state: VehicleState) -> Block:
-        """Return the coming steps, as far as they do not depend on the state."""
-
-    def show_modes(self) -> bool:
-        """Write the states of the rotors; return whether the copies lift off."""
-
-
-class AnyMission(Protocol):
-    """Mission of the copies of a vehicle."""
-
-    reference: Reference
-    mode: Array
-    start: dict[str, Array]
-    lifts_off: bool
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has been updated since its start."""
-
-    @property
-    def courses(self) -> Sequence[OneCourse]:
-        """Its courses; none if `update` gives its references."""
-
-    def update(self, t: float, state: VehicleState) -> None:
-        """Set the reference of a step."""
-
-    def name_segment(self) -> None:
-        """Update the segment of the reference after a change of a course."""
-
-
-class MissionTable:
-    """Missions of several vehicles, and the launch of their step.
-
-    Args:
-        vehicles: The missions of the vehicles with their states, and the rows of their copies.
-        bodies: Columns `position` and `velocity` of all copies, and `ready` where they fly on estimates.
-    """
-
-    def __init__(
-        self, vehicles: Sequence[tuple[AnyMission, VehicleState, slice]], bodies: Mapping[str, Array]
-    ) -> None:
-        self._guided = [(k, *vehicle) for k, vehicle in enumerate(vehicles) if not vehicle[0].courses]
-        self._ready = bodies.get("ready")
-        self._courses: list[tuple[int, AnyMission, OneCourse, VehicleState, slice, dict[str, Array]]] = []
-        self._event = np.zeros(1)
-        for owner, (mission, state, part) in enumerate(vehicles):
-            shared = {
-                **{name: bodies[name][part] for name in ("position", "velocity")},
-                **{f"start.{name}": array for name, array in mission.start.items()},
-                **setpoint_arrays(mission.reference),
-                **{"mode": mission.mode, "called": np.zeros(len(mission.mode)), "event": self._event},
-            }
-            for course in mission.courses:
-                rows = slice(part.start + course.rows.start, part.start + course.rows.stop)
-                arrays = {**shared, "ahead": np.zeros((BLOCK, _WIDTH))}
-                self._courses.append((owner, mission, course, state.of(course.rows), rows, arrays))
-        self._due = np.zeros(len(self._courses), dtype=np.int64)
-        self._next = 0 if self._courses else _NEVER
-        self._launch: Callable[..., None] | None = None
-        self.started = {k for k, (mission, _, _) in enumerate(vehicles) if (mission.mode == START).any()}
-        """Numbers of the vehicles of which copies have lifted off at the last update."""
-
-    def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
-        """Set the references of a step.
-
-        Args:
-            step: Number of the step.
-            t: Simulation time [s].
-            times: Function that returns the times of this step and of those after it [s], up to `BLOCK`.
-        """
-        if self.started:
-            self.started = set()
-        if step >= self._next:
-            self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())
-        if self._courses:
-            if self._launch is None:
-                self._launch = self._prepared()
-            self._launch(step=step)
-        if self._event[0]:
-            # The courses of these copies go on otherwise, so that the references are made again.
-            called = [k for k, (*_, c, _, _, a) in enumerate(self._courses) if a["called"][c.rows].any()]
-            self._advance(called, step, times())
-            assert self._launch is not None
-            self._launch(step=step)
-            self._event[0] = 0.0
-        for owner, mission, state, part in self._guided:
-            if self._ready is None or mission.begun or self._ready[part].all():
-                mission.update(t, state)
-                if mission.lifts_off:
-                    self.started.add(owner)
-
-    def renew(self, courses: Collection[OneCourse]) -> None:
-        """Make the points of courses that were restarted anew at the next update.
-
-        Args:
-            courses: The courses.
-        """
-        self._due[[k for k, (_, _, course, *_) in enumerate(self._courses) if course in courses]] = 0
-        self._next = 0 if self._courses else _NEVER
-
-    def _advance(self, numbers: Sequence[int], step: int, times: Array) -> None:
-        """Make the points of courses ahead; those of many courses end at different steps."""
-        count = len(self._courses)
-        for k in numbers:
-            owner, mission, course, state, rows, arrays = self._courses[k]
-            segment = course.reference.segment
-            if self._ready is None or course.begun or self._ready[rows].all():
-                block = course.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], state)
-            else:
-                # It waits for estimates of its copies.
-                block = Block(STAND, 1)
-            if course.show_modes():
-                self.started.add(owner)
-            if course.reference.segment != segment:
-                mission.name_segment()
-            ahead = np.zeros((block.length, _WIDTH))
-            ahead[:, _POINT], ahead[:, _FADE] = block.points, block.fade
-            ahead[:, _OVER], ahead[:, _PHASE] = block.over, block.phase
-            arrays["ahead"][(step + np.arange(block.length)) % BLOCK] = ahead
-            self._due[k] = step + block.length
-        self._next = int(self._due.min())
-
-    def _prepared(self) -> Callable[..., None]:
-        # Not at the top: it imports Warp, which is not needed to plan missions.
-        from pegasus.base.tracing.launches import Part, lanes_for, shared_program
-
-        parts = [Part(a, c.rows.start, c.rows.stop) for _, _, c, _, _, a in self._courses]
-        outputs = ("setpoint", "mode", "called", "event")
-        launch: Callable[..., None] = shared_program(
-            follow, _ARGUMENTS, outputs, lanes=lanes_for(parts)
-        ).launch_parts(parts)
-        return launch

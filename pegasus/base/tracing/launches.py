@@ -160,6 +160,7 @@ class Launch:
             for first, size in runs
         ]
         self._calls = [command.run for command in self._commands]
+        self._setters = [[command.setter(k) for command in self._commands] for k in (4, 5)]
         self._step, self._steps = 0, 1
 
     def __call__(self, steps: int = 1, *, step: int = 0) -> None:
@@ -169,11 +170,14 @@ class Launch:
             steps: Number of times, each from the outputs of the last one that have the name of an input.
             step: Number of the step, which chooses the row of sequences.
         """
-        if step != self._step or steps != self._steps:
-            for command in self._commands:
-                command.set(4, step)
-                command.set(5, steps)
-            self._step, self._steps = step, steps
+        if step != self._step:
+            self._step = step
+            for set_step in self._setters[0]:
+                set_step(step)
+        if steps != self._steps:
+            self._steps = steps
+            for set_steps in self._setters[1]:
+                set_steps(steps)
         if len(self._calls) == 1:
             self._calls[0]()
         else:

@@ -6,6 +6,7 @@ takes 1 us in place of 3. Other versions, and launches on a GPU, use Warp's publ
 
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
 
@@ -27,17 +28,18 @@ class Command:
             forward = command.hooks.forward
             self.run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
 
-    def set(self, k: int, value: int) -> None:
-        """Set argument k of the kernel, a whole number."""
+    def setter(self, k: int) -> Callable[[int], None]:
+        """Return the function that sets argument k of the kernel, a whole number."""
         if self._packed is None:
-            self._command.set_param_at_index(k, value)
-        else:
-            setattr(self._packed, f"argument_{k}", value)
+            return functools.partial(self._command.set_param_at_index, k)
+        set_argument: Callable[..., None] = getattr(type(self._packed), _NAMES[k]).__set__
+        return functools.partial(set_argument, self._packed)
+
+
+_NAMES = tuple(f"argument_{k}" for k in range(8))
 
 
 @functools.cache
 def _structure(*kinds: type) -> Any:
     """Return the structure in which arguments of some types are passed."""
-    return type(
-        "Arguments", (ctypes.Structure,), {"_fields_": [(f"argument_{k}", t) for k, t in enumerate(kinds)]}
-    )
+    return type("Arguments", (ctypes.Structure,), {"_fields_": list(zip(_NAMES, kinds, strict=False))})
