@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse, vector
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse
 from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control.mission_step import FLY, IDLE, REFERENCE, START, Setpoint
@@ -225,7 +225,8 @@ class ControlFunction:
         speed = [limits.idle_speed if mode == IDLE else 0.0 for r in rotors]
         state: Any = more[: self.state_count]
         if mode >= FLY:
-            body = body_of(motion, limits, p.airframe)
+            parts: Any = (*vars(motion).values(), limits.gravity, limits.max_thrust)
+            body = Body(*parts, *vars(p.airframe).values())
             given = more
             if self.timed:
                 given = (*more, 0.0 if mode == START else elapsed)
@@ -240,27 +241,6 @@ class ControlFunction:
             if speed[r] - speed[r] != 0.0:
                 fault = True
         return force, torque, thrust, tuple(speed), mode, Signal(fault), *state
-
-
-def body_of(motion: Motion, limits: Limits, airframe: Any) -> Body:
-    """Return the body of a copy."""
-    return Body(
-        motion.position,
-        motion.orientation,
-        motion.velocity,
-        motion.angular_velocity,
-        limits.gravity,
-        limits.max_thrust,
-        airframe.mass,
-        vector(airframe.inertia_x),
-        vector(airframe.inertia_y),
-        vector(airframe.inertia_z),
-        airframe.heave,
-        airframe.heave_in_descent,
-        airframe.rotor_drag,
-        airframe.body_drag,
-        airframe.drag_lever,
-    )
 
 
 def gains_of(own: Any) -> SimpleNamespace:
@@ -306,7 +286,8 @@ class ControlStep:
         self.mode = np.full(count, FLY)
         """State of the rotors of each copy where it runs alone, shape (N,)."""
         body, drag = own[0], own[0].level_drag
-        x, y, z = (tuple(row) for row in body.inertia.tolist())
+        x, y, z = (Vec3(*row) for row in body.inertia.tolist())
+        # In the order of the fields of a `Body`.
         airframe = SimpleNamespace(
             mass=float(body.mass),
             inertia_x=x,

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, ClassVar, Self, cast
 
@@ -37,50 +37,24 @@ _AIR_INTERVAL = 1.0
 
 
 def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
-    """Raise a ConfigError unless gains are three finite numbers above zero.
+    """Raise a ConfigError unless gains are three finite numbers above zero, or None: then derived.
 
     Args:
         field: Name of the parameter.
         gains: Its value.
         zero_allowed: Whether they may be zero.
     """
-    require_vector(field, gains)
-    if zero_allowed:
-        require(min(gains) >= 0, field, gains, "none may be negative")
-    else:
-        require(min(gains) > 0, field, gains, "all three must be above 0")
+    if gains is not None:
+        require_vector(field, gains)
+        allowed = "none may be negative" if zero_allowed else "all three must be above 0"
+        require(min(gains) >= 0 if zero_allowed else min(gains) > 0, field, gains, allowed)
 
 
-def check_above_zero(field: str, gain: Any) -> None:
-    """Raise a ConfigError unless a gain is above zero.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-    """
-    require(gain > 0, field, gain, "must be above 0")
-
-
-def check_not_negative(field: str, gain: Any) -> None:
-    """Raise a ConfigError if a gain is negative.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-    """
-    require(gain >= 0, field, gain, "must not be negative")
-
-
-def check_derived(field: str, gain: Any, check: Callable[[str, Any], None]) -> None:
-    """Check a parameter, unless it is None: it then follows from the vehicle.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-        check: Raises a ConfigError unless the value is allowed.
-    """
+def check_gain(field: str, gain: Any, *, zero_allowed: bool = False) -> None:
+    """Raise a ConfigError unless a gain is above zero, or None: then derived; see `check_gains`."""
     if gain is not None:
-        check(field, gain)
+        allowed = "must not be negative" if zero_allowed else "must be above 0"
+        require(gain >= 0 if zero_allowed else gain > 0, field, gain, allowed)
 
 
 @dataclass(eq=False)

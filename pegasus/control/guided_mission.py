@@ -54,6 +54,7 @@ class GuidedMission(Mission):
     """Mission of N vehicles that follow commands; each copy has its own.
 
     The reference has limited speed, acceleration and lead over the vehicle. Copies stand until they take off.
+    Each command is for `copies`, a mask of shape (N,); its values have one row for each of these M copies.
 
     Args:
         count: Number of vehicles N.
@@ -140,38 +141,24 @@ class GuidedMission(Mission):
         return rising
 
     def take_off(self, copies: BoolArray) -> None:
-        """Take off; no effect in the air.
-
-        Args:
-            copies: Copies that take off, shape (N,).
-        """
+        """Take off; no effect in the air."""
         chosen = copies & (self.progress["phase"] == STANDING)
         self.progress["phase"][chosen], self.progress["waiting"][chosen] = RISING, 1.0
         self.landed[chosen] = False
         self._switch(Mode.TARGET, chosen)
 
     def hold(self, copies: BoolArray) -> None:
-        """Hold the position; a take-off in progress is completed.
-
-        Args:
-            copies: Copies that hold, shape (N,).
-        """
+        """Hold the position; a take-off in progress is completed."""
         stay = copies & self.flying & (self.progress["climbing"] == 0)
         self.target[stay] = self.reference.position[stay]
         self.progress["speed"][stay], self.progress["turns"][stay] = self.most_speed, 0.0
         self._switch(Mode.TARGET, stay)
 
     def go_to(self, copies: BoolArray, target: Array, *, speed: Array | float, yaw: Array | float) -> None:
-        """Fly straight to points.
-
-        Args:
-            copies: Copies that fly, shape (N,).
-            target: Target of each of them [m], shape (M, 3).
-            speed: Maximum speed [m/s], one or shape (M,).
-            yaw: Heading [rad], one or shape (M,); NaN keeps it.
+        """Fly straight to targets [m] at a maximum speed [m/s], with a heading [rad]; NaN keeps it.
 
         Raises:
-            ConfigError: If one of them is not in the air.
+            ConfigError: If a copy is not in the air.
         """
         self.require_air(copies)
         self.target[copies], self.progress["speed"][copies] = target, speed
@@ -179,16 +166,10 @@ class GuidedMission(Mission):
         self._switch(Mode.TARGET, copies)
 
     def fly(self, copies: BoolArray, velocity: Array, *, yaw_rate: Array | float, in_body: bool) -> None:
-        """Fly at velocities until the next command.
-
-        Args:
-            copies: Copies that fly, shape (N,).
-            velocity: Velocity of each of them [m/s], shape (M, 3).
-            yaw_rate: Yaw rate, counter-clockwise [rad/s], one or shape (M,).
-            in_body: Whether velocities are forward, left and up, relative to the heading.
+        """Fly at a velocity [m/s] and a yaw rate [rad/s]; in the body, relative to the heading.
 
         Raises:
-            ConfigError: If one of them is not in the air.
+            ConfigError: If a copy is not in the air.
         """
         self.require_air(copies)
         for name, value in {"flow": velocity, "turn_rate": yaw_rate, "in_body": in_body}.items():
@@ -197,15 +178,10 @@ class GuidedMission(Mission):
         self._switch(Mode.VELOCITY, copies)
 
     def turn(self, copies: BoolArray, mode: Mode, **inputs: Array | float) -> None:
-        """Fly by attitude or body rates until the next command; the reference stays at the vehicle.
-
-        Args:
-            copies: Copies that fly, shape (N,).
-            mode: `Mode.ATTITUDE` or `Mode.BODY_RATES`.
-            inputs: Values of `inputs` for each of them.
+        """Fly by attitude or body rates, values of `inputs`; the reference stays at the vehicle.
 
         Raises:
-            ConfigError: If one of them is not in the air.
+            ConfigError: If a copy is not in the air.
         """
         self.require_air(copies)
         for name, values in inputs.items():
@@ -213,22 +189,14 @@ class GuidedMission(Mission):
         self._switch(mode, copies)
 
     def land(self, copies: BoolArray) -> None:
-        """Descend until ground contact, then stop the rotors; a take-off that has not left the ground ends.
-
-        Args:
-            copies: Copies that land, shape (N,).
-        """
+        """Descend until ground contact, then stop the rotors; end a take-off that has not left the ground."""
         given_up = copies & self.rising
         self.progress["phase"][given_up] = STANDING
         self.order[given_up] += 1
         self._switch(Mode.LAND, copies & self.flying)
 
     def ground(self, copies: BoolArray) -> None:
-        """Stop copies that a reset has put on the ground.
-
-        Args:
-            copies: The copies, shape (N,).
-        """
+        """Stop copies that a reset has put on the ground."""
         grounded = copies & (self.progress["phase"] != STANDING)
         self.progress["phase"][grounded] = STANDING
         self.order[grounded] += 1
@@ -267,11 +235,7 @@ class GuidedMission(Mission):
             self._summarize()
 
     def require_air(self, copies: BoolArray) -> None:
-        """Raise a ConfigError unless copies are in the air.
-
-        Args:
-            copies: The copies, shape (N,).
-        """
+        """Raise a ConfigError unless copies are in the air."""
         grounded = copies & ~self.flying
         if grounded.any():
             field = f"copy {int(grounded.argmax())}" if self.airborne and len(self.mode) > 1 else "vehicle"
