@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pegasus.base.tracing.branches import with_branches
 from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
 from pegasus.base.tracing.traces import Column, Trace
 
@@ -61,7 +62,9 @@ class _Text:
                 row = f" + step % {c.length} * {c.size}" if c.length else ""
                 lines += [f"const px_reals i{k}_{n} = px_reals((c{k}{row})[{n}]);" for n in self._read(c)]
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
-        body = self._statements([s for s in trace.operations if s.place not in self._fixed])
+        varying = [s for s in trace.operations if s.place not in self._fixed]
+        kept = {x.place for _, values in trace.outputs for x in values if isinstance(x, Symbol)}
+        body = self._branched(varying, kept) if self._lanes == 1 else self._statements(varying)
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
         lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c in moving]
         lines += [f"px_real* p{k} = c{k} + row * {c.size};" for k, c, _ in results]
@@ -128,6 +131,24 @@ class _Text:
             if all(a.args[0] in uniform if a.op == "input" else a.place in fixed for a in symbols):
                 fixed.add(s.place)
         return fixed
+
+    def _branched(self, symbols: Sequence[Symbol], kept: set[int]) -> list[str]:
+        """Return the lines of operations; those that only one side of a condition needs are in branches."""
+        lines: list[str] = []
+        line: list[Symbol] = []
+        for part in with_branches(symbols, kept | self._packs.keys()):
+            if isinstance(part, Symbol):
+                line.append(part)
+                continue
+            lines += self._statements(line)
+            line = []
+            lines += [f"{_TYPES[s.kind]} v{s.place};" for s in part.choices]
+            for k, opening in ((1, f"if ({self._name(part.choices[0].args[0], TRUTH)}) {{"), (2, "} else {")):
+                needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
+                lines += [opening, *self._branched(part.sides[k - 1], needed)]
+                lines += [f"v{s.place} = {self._name(s.args[k], s.kind)};" for s in part.choices]
+            lines.append("}")
+        return lines + self._statements(line)
 
     def _statements(self, symbols: Sequence[Symbol]) -> list[str]:
         lines: list[str] = []
