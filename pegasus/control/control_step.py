@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
@@ -244,11 +245,15 @@ class ControlFunction:
 
 
 def gains_of(own: Any) -> SimpleNamespace:
-    """Return the numbers and triples among the parameters of a controller."""
+    """Return the numbers, triples and dataclasses of them among the parameters of a controller."""
     found: dict[str, Any] = {}
     for name, hint in annotations_of(type(own)).items():
         value: Any = getattr(own, name, None)
-        if hint in (float, int):
+        if isinstance(hint, type) and is_dataclass(hint):
+            found[name] = value
+        elif value is None:
+            continue
+        elif hint in (float, int):
             found[name] = hint(value)
         elif hint in (tuple[float, float, float], tuple[float, ...]):
             found[name] = tuple(map(float, value))
@@ -314,7 +319,10 @@ class ControlStep:
             *(column("mode"), uniform("elapsed", 0.0)),
             *(column(name, kind) for name, kind in kinds.items()),
         ]
-        self.kind = self.function, structure(given[0])
+        kind, *others = {structure(argument) for argument in given}
+        whole = "must be the same for all copies: they shape the code"
+        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
+        self.kind = self.function, kind
         """Steps of one kind have the same program."""
         self._elapsed = np.zeros(1)
         self._bound: tuple[Array | None, ...] = (None,) * 10
@@ -370,16 +378,21 @@ class ControlStep:
         }
 
     def rows(self, shared: Mapping[str, Array]) -> Any:
-        """Return the parts of a launch over its copies, each with its own parameters.
+        """Return the parts of a launch over its copies, each of those that have the same parameters.
 
         Args:
             shared: See `arrays`.
         """
         from pegasus.base.tracing.launches import Part
 
-        arrays, several = self.arrays(shared), len(self._uniforms) > 1
-        bounds = [(k, k + 1) if several else (0, self._count) for k in range(len(self._uniforms))]
-        return [Part({**arrays, **own}, *part) for own, part in zip(self._uniforms, bounds, strict=True)]
+        arrays, parts = self.arrays(shared), []
+        first, size = 0, self._count // len(self._uniforms)
+        # Neighbours with the same parameters are one part.
+        for _, alike in groupby(self._uniforms, lambda own: [values.tobytes() for values in own.values()]):
+            same = list(alike)
+            parts.append(Part({**arrays, **same[0]}, first, first + len(same) * size))
+            first += len(same) * size
+        return parts
 
     def program(self, lanes: int) -> Any:
         """Return the program of its kind with a number of rows side by side."""

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, get_type_hints
 import numpy as np
 import pytest
 
-from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Real, Vec3
 from pegasus.base.tracing import Argument
 from pegasus.contracts.backend import BACKENDS
@@ -17,11 +16,10 @@ from pegasus.control import (
     Controller,
     GeometricController,
     Setpoint,
-    geometric,
     torque_of,
     trajectories,
 )
-from pegasus.control.control_step import STATE, parts_of_law
+from pegasus.control.control_step import STATE
 from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
 from pegasus.control.thrust_inverse import inverse_of
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
@@ -315,82 +313,3 @@ def test_rotor_speeds_by_a_curve_in_numpy(vehicles, kind, density):
     given, _ = curve.thrust(speed, np.zeros((9, 4)), np.full((9, 1), density))
     assert np.ptp(step.thrust) > 1.0
     np.testing.assert_allclose(given, step.thrust, rtol=2e-5, atol=1e-6)
-
-
-def misplaced(own: Leaky, setpoint: Setpoint, body: Body) -> tuple[Vec3, Vec3]:
-    return own.stiffness * setpoint.velocity, body.velocity
-
-
-def taken(own: Leaky, body: Body, setpoint: Setpoint, thrust: Real, dt: Real) -> tuple[Vec3, Vec3, Real]:
-    return own.stiffness * setpoint.velocity * dt, body.velocity, thrust
-
-
-def too_many(own: Leaky, body: Body, setpoint: Setpoint, dt: Real) -> tuple[Vec3, Vec3, Real]:
-    return own.stiffness * setpoint.velocity * dt, body.velocity, dt
-
-
-def not_annotated(own: Leaky, body: Body, setpoint: Setpoint, wish) -> tuple[Vec3, Vec3]:
-    return own.stiffness * setpoint.velocity + wish, body.velocity
-
-
-FORM = (
-    r"must be \(own, body, setpoint, \*state, \*inputs, dt\) -> tuple\[Vec3, Vec3, \*state\], all annotated"
-)
-
-
-@pytest.mark.parametrize(
-    ("law", "message"),
-    [
-        (misplaced, rf"^law = 'misplaced': {FORM}"),
-        (too_many, rf"^law = 'too_many': {FORM}"),
-        (not_annotated, rf"^law = 'not_annotated': {FORM}"),
-        (taken, r"^law = 'taken': has the argument thrust; rename it"),
-    ],
-)
-def test_a_wrong_law_is_named(law, message):
-    """If this fails, a mistake in a custom law shows up as an error of the compiler."""
-    with pytest.raises(ConfigError, match=message):
-        parts_of_law(law)
-
-
-def geometric_law(
-    own: GeometricController, body: Body, setpoint: Setpoint, integral: Vec3, turned: Vec3, dt: Real
-) -> tuple[Vec3, Vec3, Vec3, Vec3]:
-    """Return twice the torque of the shipped law of this name, with a list of forces."""
-    force, torque, *state = geometric.geometric_law(own, body, setpoint, integral, turned, dt)
-    forces = [force, Vec3(0.0, 0.0, 1.0)]
-    return forces[0] + forces[1], 2.0 * torque, state[0], state[1]
-
-
-@dataclass(eq=False)
-class Doubled(GeometricController):
-    """Controller whose law calls the shipped one, whose name it has."""
-
-    law: ClassVar[Any] = staticmethod(geometric_law)
-
-
-def test_a_law_may_call_a_shipped_one_of_its_name(vehicles):
-    """If this fails, functions are told apart by their names: another law is flown, or one calls itself."""
-    state, reference = state_and_reference(9)
-    doubled, plain = bound(vehicles, Doubled, 9), bound(vehicles, GeometricController, 9)
-    force, torque = doubled.wrench(state, reference, 0.0)
-    expected = plain.wrench(state, reference, 0.0)
-    np.testing.assert_array_equal(torque, 2.0 * expected[1])
-    np.testing.assert_array_equal(force[:, 2], expected[0][:, 2] + 1.0)
-
-
-@dataclass(eq=False)
-class Squared(Controller):
-    """Controller whose law cannot be compiled."""
-
-    @staticmethod
-    def law(own: "Squared", body: Body, setpoint: Setpoint) -> tuple[Vec3, Vec3]:
-        return setpoint.velocity * own.spin_up, body.velocity * body.position[2] ** 2
-
-
-def test_a_law_that_cannot_be_compiled_is_named_with_its_line(vehicles):
-    """If this fails, a user looks for the fault of an own law in Pegasus."""
-    controller = bound(vehicles, Squared, 1)
-    line = r"test_control_step.py:\d+: `return setpoint.velocity \* own.spin_up, body.*2`"
-    with pytest.raises(ConfigError, match=rf"law Squared.law: .*{line} cannot be compiled: .* use x \* x"):
-        controller.wrench(*state_and_reference(1), 0.0)
