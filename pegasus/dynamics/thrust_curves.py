@@ -80,6 +80,29 @@ class ThrustCurve:
         return speed
 
 
+def speed_by_bisection(
+    law: Callable[..., tuple[Vec3, Vec3]], p: Any, thrust: Real, air_density: Real
+) -> Real:
+    """Return the rotor speed of a thrust curve that rises with speed [rad/s], found over 0 to 1e5 rad/s.
+
+    Args:
+        law: The thrust curve; see `ThrustCurve.law`.
+        p: Its parameters.
+        thrust: Thrust in still air [N].
+        air_density: Air density [kg/m^3].
+    """
+    low = 0.0
+    high = _FASTEST
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        force, _torque = law(p, middle, Vec3(0.0, 0.0, 0.0), air_density)
+        if force[2] >= thrust:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)
+
+
 @dataclass(frozen=True)
 class QuadraticCoefficients:
     """Parameters of `quadratic_thrust`."""
@@ -177,16 +200,7 @@ def polynomial_speed(p: "PolynomialThrust", thrust: Real, air_density: Real) -> 
         linear = p.coefficients[1]
         root = sqrt(maximum(linear * linear - 4.0 * leading * (p.coefficients[0] - thrust), 0.0))
         return maximum((root - linear) / (2.0 * leading), 0.0)
-    low = 0.0
-    high = _FASTEST
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        force, _torque = polynomial_thrust(p, middle, Vec3(0.0, 0.0, 0.0), air_density)
-        if force[2] >= thrust:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
+    return speed_by_bisection(polynomial_thrust, p, thrust, air_density)
 
 
 @dataclass(frozen=True, kw_only=True)

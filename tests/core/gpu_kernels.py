@@ -17,7 +17,7 @@ from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
 SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
-kernels, kernel_of = {}, compiler.kernel_of
+kernels, kernel_of, source_of_trace = {}, compiler.kernel_of, launches.source_of_trace
 
 
 def kept(function, *arguments):
@@ -26,16 +26,13 @@ def kept(function, *arguments):
     return kernel
 
 
-class Kept(launches.Program):
-    """Program whose kernel is kept."""
-
-    def __init__(self, trace, **options):
-        super().__init__(trace, **options)
-        text = launches.source_of_trace(trace, single=False, lanes=1)
-        kernels[f"{trace.title}_{trace.key}"] = launches.kernel_of_text(f"{trace.key}_gpu", text)
+def traced(trace, **options):
+    text = source_of_trace(trace, single=False, lanes=1)
+    kernels[f"{trace.title}_{trace.key}"] = launches.kernel_of_text(f"{trace.key}_gpu", text)
+    return source_of_trace(trace, **options)
 
 
-compiler.kernel_of, launches.Program = kept, Kept
+compiler.kernel_of, launches.source_of_trace = kept, traced
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
