@@ -8,28 +8,35 @@ import numpy as np
 import pytest
 
 from pegasus.base.frames import cross, matrix_from_quaternion, normalize, rotate
+from pegasus.base.step_math import Vec3, magnitude
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
+from pegasus.dynamics.thrust_curves import signed_root
 from pegasus.environment import NoWind
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
 GRAVITY = 9.80665
 
 
+def square(p, speed, _air_velocity, _air_density):
+    """Return force and torque of a rotor."""
+    force = p.constant * speed * magnitude(speed)
+    return Vec3(0.0, 0.0, force), Vec3(0.0, 0.0, p.ratio * force)
+
+
+def root(p, thrust, _air_density):
+    """Return the speed that gives a thrust."""
+    return signed_root(thrust / p.constant)
+
+
 @dataclass(frozen=True)
 class QuadraticCurve(ThrustCurve):
-    """T = c w^2, Q = k T, in NumPy."""
+    """T = c w^2, Q = k T."""
 
+    law, inverse_law = staticmethod(square), staticmethod(root)
     constant: float = 8.54858e-6
     ratio: float = 0.06
-
-    def thrust(self, rotor_speed, inflow, air_density):
-        force = self.constant * rotor_speed * np.abs(rotor_speed)
-        return force, self.ratio * force
-
-    def rotor_speed(self, force, air_density):
-        return np.sign(force) * np.sqrt(np.abs(force) / self.constant)
 
 
 class Air:

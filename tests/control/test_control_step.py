@@ -103,7 +103,7 @@ def by_python(step, shared):
     arrays, found = step.arrays(shared), []
     for i in range(9):
         given = [
-            row(a, arrays, i) if isinstance(a, Argument) and not a.uniform else a for a in step._arguments
+            row(a, arrays, i) if isinstance(a, Argument) and not a.values else a for a in step._arguments
         ]
         given[0] = step.parameters[i % len(step.parameters)]
         given[5] = float(arrays["elapsed"][0])
