@@ -195,8 +195,7 @@ class ControlFunction:
     state_count: int
     """Number of arguments after the third that are its state."""
     timed: bool
-    inverse: Inverse | None
-    """None if the rotor speeds are computed from the thrusts in NumPy."""
+    inverse: Inverse
 
     def __call__(
         self,
@@ -234,8 +233,7 @@ class ControlFunction:
             force, torque, *state = self.law(p.own, body, setpoint, *given)
             state = tuple(state)
             thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper)
-            if self.inverse is not None:
-                speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
+            speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
             mode = FLY
         fault = False
         for r in rotors:
@@ -275,10 +273,9 @@ class ControlStep:
         self, law: Law, own: Sequence[Any], curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
     ) -> None:
         count = len(limits["lower"])
-        self.law, found = parts_of_law(law), inverse_of(curve)
-        inverse, parameters = (None, None) if found is None else found
+        self.law, (inverse, parameters) = parts_of_law(law), inverse_of(curve)
         self.function = ControlFunction(law, len(self.law.state), self.law.timed, inverse)
-        self._curve, self._limits, self._count = curve, limits, count
+        self._limits, self._count = limits, count
         kinds = {**self.law.state, **self.law.inputs}
         self.columns: dict[str, Array] = {
             name: np.zeros((count, *_SHAPES[kind])) for name, kind in kinds.items()
@@ -328,11 +325,6 @@ class ControlStep:
         self._bound: tuple[Array | None, ...] = (None,) * 10
         self._launch: Callable[[], None] | None = None
 
-    @property
-    def in_numpy(self) -> bool:
-        """Whether the rotor speeds are computed from the thrusts in NumPy."""
-        return self.function.inverse is None
-
     def reset(self, copies: IntArray) -> None:
         """Set the state of the law to zero.
 
@@ -359,8 +351,6 @@ class ControlStep:
             self._launch = launch_of([(self, dict(zip(titles, arrays, strict=True)))])
         self._elapsed[0] = dt
         self._launch()
-        if self.in_numpy:
-            return self._curve.rotor_speed(self.thrust, self._limits["air_density"][:, None])
         return self.speed.copy()
 
     def arrays(self, shared: Mapping[str, Array]) -> dict[str, Array]:

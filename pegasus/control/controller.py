@@ -256,8 +256,7 @@ class Controller(Backend):
         """Compiled step that gives its rotor speeds; None if a part of it is in NumPy."""
         kind = type(self)
         compiled = kind.wrench is Controller.wrench and kind.rotor_speed is Controller.rotor_speed
-        fits = compiled and self._step is not None and not self._step.in_numpy
-        return self._step if fits else None
+        return self._step if compiled else None
 
     @property
     def mission(self) -> Mission:

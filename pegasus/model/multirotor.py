@@ -70,7 +70,12 @@ def require_law(field: str, model: Motor | ThrustCurve | Drag | None) -> None:
     if model is None:
         return
     kind = type(model)
-    for role, method in ((Motor, "step"), (ThrustCurve, "thrust"), (Drag, "wrench")):
+    for role, method in (
+        (Motor, "step"),
+        (ThrustCurve, "thrust"),
+        (ThrustCurve, "rotor_speed"),
+        (Drag, "wrench"),
+    ):
         if isinstance(model, role) and getattr(kind, method, None) is not getattr(role, method, None):
             raise ConfigError(
                 f"{kind.__name__} overrides {method} in NumPy, which the step does not call",

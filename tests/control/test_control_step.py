@@ -288,28 +288,3 @@ def test_rotor_speeds_give_the_thrusts_by_any_curve(vehicles, curve, kind):
         inverse, p = inverse_of(curve)
         alone = [[inverse(p, thrust, 1.225) for thrust in row] for row in step.thrust.tolist()]
         np.testing.assert_array_equal(alone, speed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bench(ThrustCurve):
-    """Thrust curve in NumPy without an inverse, with a dead zone at low speed and a limit at high speed."""
-
-    def thrust(self, rotor_speed, inflow, air_density):
-        measured = np.clip(2e-5 * rotor_speed + 8e-6 * rotor_speed**2 - 3e-3, 0.0, 20.0)
-        return measured * air_density / 1.225, 0.05 * measured
-
-
-@pytest.mark.parametrize("kind", [GeometricController, Numpy])
-@pytest.mark.parametrize("density", [1.225, 0.9])
-def test_rotor_speeds_by_a_curve_in_numpy(vehicles, kind, density):
-    """A curve without an inverse would be inverted wrongly, in thinner air too, or by Python in each step."""
-    curve = Bench()
-    controller = bound(vehicles, kind, 9, thrust_curve=curve)
-    controller._limits["air_density"][...] = density
-    state, reference = state_and_reference(9)
-    speed = controller.rotor_speed(state, reference, 0.0)
-    step = controller._drive or controller._step
-    assert not step.in_numpy
-    given, _ = curve.thrust(speed, np.zeros((9, 4)), np.full((9, 1), density))
-    assert np.ptp(step.thrust) > 1.0
-    np.testing.assert_allclose(given, step.thrust, rtol=2e-5, atol=1e-6)
