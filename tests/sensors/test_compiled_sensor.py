@@ -128,7 +128,7 @@ def same(one: Any, other: Any, rows: slice = slice(None)) -> bool:
 @pytest.mark.parametrize("sensor", SENSORS, ids=lambda sensor: type(sensor).__name__)
 def test_python_and_compiled_code_give_the_same_bits(sensor: Sensor, bench: Any) -> None:
     """Debugging in Python would show other readings than compiled code."""
-    compiled, plain = (run(bench, sensor, count=5, plain=plain) for plain in (False, True))
+    compiled, plain = (run(bench, sensor, count=9, plain=plain) for plain in (False, True))
     assert all(same(a, b) for a, b in zip(compiled, plain, strict=True))
     assert not same(compiled[1], compiled[2])
 
