@@ -6,50 +6,24 @@ figures are processor time of the stepping thread per vehicle and step, the leas
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from benchmarks.speed import yardstick
 from pegasus import Multirotor, Simulation
 from pegasus.base.arrays import Array
+from pegasus.base.frames import rotate_inverse
 from pegasus.control import GeometricController, trajectories
-from pegasus.dynamics import Drag, Motor, ThrustCurve
 
 _BLOCKS, _STEPS = 15, 250
 _COUNT = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class NumpyMotor(Motor):
-    """First-order lag of 30 ms, in NumPy."""
-
-    def step(self, speed: Array, command: Array, dt: float) -> Array:
-        """Return the rotor speed after dt."""
-        return command + (speed - command) * np.exp(-dt / 0.03)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumpyThrust(ThrustCurve):
-    """Quadratic thrust curve, in NumPy."""
-
-    uses_air_density = False
-
-    def thrust(self, rotor_speed: Array, inflow: Array, air_density: Array) -> tuple[Array, Array]:
-        """Return thrust and torque."""
-        force = 8.54858e-6 * rotor_speed * np.abs(rotor_speed)
-        return force, 0.06 * force
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumpyDrag(Drag):
-    """Linear drag, in NumPy."""
-
-    def wrench(
-        self, velocity: Array, angular_velocity: Array, air_density: Array
-    ) -> tuple[Array, Array | None]:
-        """Return the force."""
-        return -0.3 * velocity, None
+def _pushed(vehicle: Multirotor, _t: float) -> tuple[Array, Array]:
+    """Return a linear drag, and no torque."""
+    velocity = rotate_inverse(vehicle.state.rotation, vehicle.state.velocity)
+    return -0.3 * velocity, np.zeros_like(velocity)
 
 
 def _controller() -> GeometricController:
@@ -75,11 +49,11 @@ def measured(add: Callable[[Simulation], int], world: str = "flat") -> float:
     return least
 
 
-def alone(**models: Motor | ThrustCurve | Drag) -> Callable[[Simulation], int]:
-    """Return a function that adds one Iris with these models."""
+def alone(**options: Any) -> Callable[[Simulation], int]:
+    """Return a function that adds one Iris with these options."""
 
     def add(simulation: Simulation) -> int:
-        simulation.add(Multirotor("iris", backends=[_controller()], **models))  # type: ignore[arg-type]
+        simulation.add(Multirotor("iris", backends=[_controller()], **options))
         return 1
 
     return add
@@ -108,9 +82,7 @@ def main() -> None:
     print(f"{'fifty in a batch':<34} {together:6.2f}")
     print(f"{'fifty added one by one':<34} {apart:6.2f}   {apart / together:.2f} times the batch")
     plain = measured(alone())
-    parts = {"motor": NumpyMotor(max_speed=1100.0), "thrust_curve": NumpyThrust(), "drag": NumpyDrag()}
-    for name, part in parts.items():
-        print(f"{f'more with a {name} in NumPy':<34} {measured(alone(**{name: part})) - plain:6.1f}")
+    print(f"{'more with a wrench in NumPy':<34} {measured(alone(wrench=_pushed)) - plain:6.1f}")
 
 
 if __name__ == "__main__":

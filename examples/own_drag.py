@@ -5,22 +5,26 @@ from pathlib import Path
 from typing import ClassVar
 
 from pegasus import Multirotor, Simulation, start_host
-from pegasus.base.arrays import Array
+from pegasus.base.step_math import Real, Reals, Vec3
 from pegasus.dynamics import DRAGS, Drag
+
+
+def braked(
+    p: "Parachute", velocity: Vec3, rate: Vec3, rotor_speeds: Reals, density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return the force in the body frame [N], against the velocity, and no torque."""
+    return velocity * -p.strength, Vec3(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parachute(Drag):
-    """Linear drag of a parachute, against the velocity."""
+    """Linear drag of a parachute."""
 
+    law = staticmethod(braked)
     uses_air_density: ClassVar[bool] = False
 
     strength: float
     """Force per speed [N s/m]."""
-
-    def wrench(self, velocity: Array, angular_velocity: Array, air_density: Array) -> tuple[Array, None]:
-        """Return the force in the body frame [N], and no torque."""
-        return -self.strength * velocity, None
 
 
 DRAGS.register("parachute", Parachute)  # YAML: drag: {model: parachute, strength: 4.0}

@@ -16,7 +16,6 @@ import warp as wp
 
 from pegasus.base.components import annotations_of
 from pegasus.base.errors import ConfigError
-from pegasus.base.gradients import Gradients
 from pegasus.base.launches import Launch
 from pegasus.base.step_math import Table
 from pegasus.base.system import user_cache
@@ -60,7 +59,6 @@ class Kernel:
         function: The function; its arguments after `i` are the dataclass of columns and plain numbers.
         replaced: Step functions in place of others that it calls, by name.
         kinds: Dataclasses of columns in place of others, which they derive from.
-        gradients: Compile derivatives as well, for `Launch.backward`.
     """
 
     def __init__(
@@ -68,11 +66,8 @@ class Kernel:
         function: Callable[..., None],
         replaced: Mapping[str, Callable[..., Any]] | None = None,
         kinds: Mapping[type, type] | None = None,
-        *,
-        gradients: bool = False,
     ) -> None:
         self._function, self._replaced, self._kinds = function, dict(replaced or {}), dict(kinds or {})
-        self._gradients = gradients
         self._kernel: Any = None
 
     def launch(self, rows: "Rows", count: int, *values: float, apart: bool = False) -> "Launch":
@@ -86,9 +81,7 @@ class Kernel:
         """
         with _LOCK:
             if self._kernel is None:
-                self._kernel = _loaded(
-                    self._function, self._replaced, self._kinds, self._gradients, rows.device
-                )
+                self._kernel = _loaded(self._function, self._replaced, self._kinds, rows.device)
         return Launch(self._kernel, rows, count, values, apart=apart)
 
 
@@ -110,45 +103,32 @@ class Rows:
         kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
         arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
             parameter structures; also arrays of `device_arrays`, which are used without a copy.
-        gradients: Derivatives by the arrays, shared with other rows; None without.
         device: `cpu`, or a GPU such as `cuda:0`, on which `upload` and `download` copy the columns.
 
     Raises:
         ConfigError: If there is no such device.
     """
 
-    def __init__(
-        self,
-        kind: type,
-        arrays: Mapping[str, Any],
-        gradients: Gradients | None = None,
-        *,
-        device: str = "cpu",
-    ) -> None:
+    def __init__(self, kind: type, arrays: Mapping[str, Any], *, device: str = "cpu") -> None:
         start_warp()
         self.device = device if device == "cpu" else _gpu(device)
         self._kind, self._arrays = kind, dict(arrays)
         self._kept: list[Any] = []
         self._copies: list[tuple[Any, Any]] = []
         self.structure = rows_struct(kind)()
-        self.adjoint: Any = None if gradients is None else rows_struct(kind)()
-        """Structure of the derivatives."""
         for name, (element, dimensions) in _columns_of(kind).items():
             values = arrays[name]
             if isinstance(values, wp.array):
                 self._kept.append(values)
                 setattr(self.structure, name, values)
                 continue
-            if device == "cpu" and gradients is None and element in NUMBERS:
+            if device == "cpu" and element in NUMBERS:
                 _share(getattr(self.structure._ctype, name), values, dimensions)
                 self._kept.append(values)
                 continue
-            make = functools.partial(_array, values, element, dimensions, gradients is not None, device)
-            made, structures = make() if gradients is None else gradients.shared(values, make)
+            made, structures = _array(values, element, dimensions, device)
             self._kept += [values, made, structures]
             setattr(self.structure, name, made)
-            if made.requires_grad:
-                setattr(self.adjoint, name, made.grad)
             if device != "cpu" and not structures:
                 self._copies.append((values, made))
 
@@ -192,7 +172,7 @@ def device_arrays(kinds: Sequence[type], arrays: Mapping[str, Any], device: str)
     place = device if device == "cpu" else _gpu(device)
     columns = {name: column for kind in kinds for name, column in _columns_of(kind).items()}
     return {
-        name: _array(np.array(arrays[name], order="C"), element, dimensions, False, place)[0]
+        name: _array(np.array(arrays[name], order="C"), element, dimensions, place)[0]
         for name, (element, dimensions) in columns.items()
         if element in NUMBERS
     }
@@ -237,14 +217,12 @@ def _share(place: Any, values: Any, dimensions: int) -> None:
         place.shape[k], place.strides[k] = values.shape[k], values.strides[k]
 
 
-def _array(
-    values: Any, element: type, dimensions: int, gradients: bool, device: str
-) -> tuple[Any, list[Any]]:
+def _array(values: Any, element: type, dimensions: int, device: str) -> tuple[Any, list[Any]]:
     """Return an array of Warp, and its structures if it is made of them."""
     if element not in NUMBERS:
-        structures = [filled_struct(element, value, gradients, device) for value in values]
+        structures = [filled_struct(element, value, device) for value in values]
         kind = struct_of(element)
-        return wp.array(structures, dtype=kind, device=device, requires_grad=gradients), structures
+        return wp.array(structures, dtype=kind, device=device), structures
     assert isinstance(values, np.ndarray)
     assert values.flags.c_contiguous
     kind = NUMBERS[element]
@@ -254,7 +232,6 @@ def _array(
         ndim=dimensions,
         device=device,
         copy=device != "cpu",
-        requires_grad=gradients and values.dtype == np.float64,
     )
     return made, []
 
@@ -263,7 +240,6 @@ def _loaded(
     function: Callable[..., None],
     replaced: Mapping[str, Callable[..., Any]],
     kinds: Mapping[type, type],
-    gradients: bool,
     device: str,
 ) -> Any:
     """Return the kernel of a function, compiled for a device or from the cache.
@@ -273,7 +249,7 @@ def _loaded(
     """
     start_warp()
     try:
-        kernel = kernel_of(function, replaced, kinds, gradients)
+        kernel = kernel_of(function, replaced, kinds)
         announce_compilation(kernel.module.name)
         if device == "cpu":
             with compiled_once(kernel.module.name):
@@ -284,8 +260,7 @@ def _loaded(
             raise ConfigError(
                 f"{', '.join(_customs(replaced))} cannot be compiled: {reason}",
                 field="custom law",
-                remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
-                "or write the model in NumPy",
+                remedy="use numbers, vectors and the functions of pegasus.base.step_math only",
             ) from error
         raise ConfigError(
             f"{function.__name__} cannot be compiled: {reason}",

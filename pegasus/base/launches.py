@@ -17,8 +17,6 @@ class LaunchRows(Protocol):
     """Device of Warp on which they are."""
     structure: Any
     """Structure of arrays that the kernel takes."""
-    adjoint: Any
-    """Structure of their derivatives; None without them."""
 
     def exchange(self, arrays: Mapping[str, Any]) -> None:
         """Use other arrays for columns."""
@@ -40,20 +38,16 @@ class Launch:
     ) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
         self._values = tuple(values)
-        threads = count
-        runs: list[int] = []
-        if not kernel.module.options["enable_backward"]:
-            # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
-            threads, runs = (1, [0, count]) if rows.device == "cpu" else (count, [0, 1])
+        # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
+        threads, runs = (1, [0, count]) if rows.device == "cpu" else (count, [0, 1])
         self._command: Any = wp.launch(
             kernel, threads, [rows.structure, *values, *runs], device=rows.device, record_cmd=True
         )
-        parts = portions(count) if apart and runs else [(0, count)]
+        parts = portions(count) if apart else [(0, count)]
         packed = [packed_launch(kernel, self._command) for _ in parts] if rows.device == "cpu" else []
         self._packed = [part for part in packed if part is not None]
-        if runs:
-            for part, (first, rows_of_part) in zip(self._packed, parts, strict=False):
-                self._set_rows(part, first, rows_of_part)
+        for part, (first, rows_of_part) in zip(self._packed, parts, strict=False):
+            self._set_rows(part, first, rows_of_part)
         self._run = self._packed_run() if self._packed else self._command.launch
 
     def __call__(self, *values: float) -> None:
@@ -101,25 +95,3 @@ class Launch:
             for packed in self._packed:
                 packed.set(k + 1, value)
         self._values = (*values, *self._values[len(values) :])
-
-    def backward(self) -> None:
-        """Add derivatives by what the launch read, from those by what it wrote, with its last values.
-
-        The launches of a computation are run backward in reverse order; derivatives by what was written are
-        consumed. Arrays must still hold what the launch read: no kernel may overwrite its inputs.
-
-        Raises:
-            ValueError: If the kernel or the rows were made without gradients.
-        """
-        if not self._kernel.module.options["enable_backward"] or self._rows.adjoint is None:
-            needed = "Kernel(..., gradients=True) and Rows(..., gradients=Gradients())"
-            raise ValueError(f"a backward launch needs {needed}")
-        wp.launch(
-            self._kernel,
-            self._count,
-            [self._rows.structure, *self._values],
-            adj_inputs=[self._rows.adjoint, *[None] * len(self._values)],
-            device=self._rows.device,
-            adjoint=True,
-            block_dim=1 if self._rows.device == "cpu" else 256,
-        )

@@ -29,6 +29,11 @@ class PackedLaunch:
         """Set an argument of the kernel by its place."""
         setattr(self._arguments, f"argument_{place}", value)
 
+    def setter(self, place: int) -> Callable[[Any], None]:
+        """Return the function that sets an argument of the kernel."""
+        write: Callable[..., None] = getattr(type(self._arguments), f"argument_{place}").__set__
+        return functools.partial(write, self._arguments)
+
 
 def packed_launch(kernel: Any, command: Any) -> PackedLaunch | None:
     """Return a recorded launch on the CPU with packed arguments; None if this version of Warp has none.

@@ -19,8 +19,10 @@ from pegasus.base.elementary import (
     tan,
 )
 from pegasus.base.step_types import (
+    NOTHING,
     TURN,
     Column,
+    Known,
     Mat33,
     Quat,
     Real,
@@ -39,8 +41,10 @@ from pegasus.base.step_types import (
 )
 
 __all__ = [
+    "NOTHING",
     "TURN",
     "Column",
+    "Known",
     "Mat33",
     "Quat",
     "Real",

@@ -29,7 +29,6 @@ from pegasus.base.step_types import (
     bits_of,
     length,
     number_of,
-    sqrt,
 )
 
 _TRIPLE = tuple[float, float, float]
@@ -83,22 +82,21 @@ class _Rewriting(ast.NodeTransformer):
 
     Real literals become double-precision numbers, assigned whole ones variables, and numbers of constant
     tables calls of the functions that hold them. Members in conditional expressions are copied, and augmented
-    assignments of names written out. Unless derivatives are compiled, the compiler is told that no index is
+    assignments of names written out. The compiler is told that no index is
     below 0, and that the numbers of tables given to the function lie side by side: Warp counts negative
     indices from the end of an array, and reads the distance of its numbers at each access.
 
     Args:
         constants: Names of constant tables.
         given: Names of the arguments that are tables.
-        gradients: Derivatives are compiled too.
     """
 
-    def __init__(self, constants: Collection[str], given: Collection[str], *, gradients: bool) -> None:
-        self._constants, self._given, self._gradients = constants, given, gradients
+    def __init__(self, constants: Collection[str], given: Collection[str]) -> None:
+        self._constants, self._given = constants, given
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        for name in () if self._gradients else self._given:
+        for name in self._given:
             call = ast.Call(ast.Name("contiguous_table", ast.Load()), [ast.Name(name, ast.Load())], [])
             node.body.insert(0, ast.copy_location(ast.Expr(call), node.body[0]))
         return ast.fix_missing_locations(node)
@@ -147,11 +145,10 @@ class _Rewriting(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id in self._constants:
             return _at(node, ast.Call(node.value, [node.slice], []))
-        if not self._gradients:
-            if isinstance(node.slice, ast.Tuple):
-                node.slice.elts = [_floored(part) for part in node.slice.elts]
-            else:
-                node.slice = _floored(node.slice)
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [_floored(part) for part in node.slice.elts]
+        else:
+            node.slice = _floored(node.slice)
         return node
 
 
@@ -188,52 +185,41 @@ class _Linking:
     module: Any
     replaced: Mapping[str, Callable[..., Any]]
     kinds: Mapping[type, type]
-    gradients: bool
 
 
 def kernel_of(
     function: Callable[..., None],
     replaced: Mapping[str, Callable[..., Any]],
     kinds: Mapping[type, type],
-    gradients: bool,
 ) -> Any:
     """Return the kernel of Warp that calls a step function for each row.
 
     A thread runs as many rows one after another as the last argument says, from that before it on: the
-    compiler then reads the addresses of the columns once, not again for each row. With gradients it runs one
-    row, without these arguments.
+    compiler then reads the addresses of the columns once, not again for each row.
 
     Args:
         function: The step function.
         replaced: Step functions in place of others that it calls, by name.
         kinds: Dataclasses of columns in place of others.
-        gradients: Compile the derivatives too.
     """
     title = f"{function.__module__}.{function.__name__}".replace(".", "_")
     if replaced:
         title += f"_{digest(*replaced.values())}"
-    if gradients:
-        title = f"gradients_{title}"
-    linking = _Linking(wp.get_module(title), replaced, kinds, gradients)
+    linking = _Linking(wp.get_module(title), replaced, kinds)
     hints = get_type_hints(function)
     arguments = list(inspect.signature(function).parameters)[1:]
     compiled = _compiled(function, linking)
     annotations = {name: _argument(hints[name], kinds) for name in arguments}
-    text = f"    step({', '.join(['wp.tid()', *arguments])})\n"
-    if not gradients:
-        annotations |= {"start": wp.int32, "run": wp.int32}
-        text = f"    contiguous({arguments[0]})\n"
-        text += "    first = start + wp.tid() * run\n    for i in range(first, first + run):\n"
-        text += f"        step({', '.join(['i', *arguments])})\n"
+    annotations |= {"start": wp.int32, "run": wp.int32}
+    text = f"    contiguous({arguments[0]})\n"
+    text += "    first = start + wp.tid() * run\n    for i in range(first, first + run):\n"
+    text += f"        step({', '.join(['i', *arguments])})\n"
     scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], linking.module)}
     head = f"def {title}({', '.join(annotations)}):  # {_TRANSLATION}\n"
     outer = written(title, head + text, scope)
     outer.__annotations__ = annotations
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
-    linking.module.options |= {"enable_backward": gradients, "block_dim": 1}
-    if not gradients:
-        # The derivative of a loop that is not written out would be wrong.
-        linking.module.options["max_unroll"] = _LONGEST_UNROLLED
+    linking.module.options |= {"enable_backward": False, "block_dim": 1, "max_unroll": _LONGEST_UNROLLED}
     kernel: Any = wp.Kernel(func=outer, key=title, module=linking.module)  # type: ignore[no-untyped-call]
     return kernel
 
@@ -291,7 +277,7 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
     copy.__module__ = function.__module__
     scope["contiguous_table"] = _contiguous_table
     given = [name for name, hint in hints.items() if hint == Reals]
-    rewriting = _Rewriting(tables, given, gradients=linking.gradients)
+    rewriting = _Rewriting(tables, given)
     made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=[rewriting])
     return linking.module.functions.get(key, made)
 
@@ -329,16 +315,7 @@ _NATIVE: dict[Callable[..., Any], Any] = {bits_of: _bits_of, number_of: _number_
 """Functions in C++; Warp 1.8 has no `cast`."""
 
 
-def _differentiable_root(x: float) -> float:
-    # Else the derivative of |v| v at rest would be infinity times 0.
-    if x == 0.0:
-        return x * 0.0
-    return wp.sqrt(x)
-
-
 def _counterpart(value: Any, linking: _Linking) -> Any:
-    if value is sqrt and linking.gradients:
-        return _compiled(_differentiable_root, linking)
     try:
         if value in BUILTINS:
             return getattr(wp, BUILTINS[value])
@@ -413,7 +390,7 @@ def _made_struct(kind: type, fields: dict[str, Any]) -> Any:
     return wp.struct(cls)
 
 
-def filled_struct(kind: type, value: Any, gradients: bool, device: str) -> Any:
+def filled_struct(kind: type, value: Any, device: str) -> Any:
     """Return a structure of Warp with the values of a dataclass, its tables on a device."""
     made = struct_of(kind)()
     for name, hint in annotations_of(kind).items():
@@ -425,8 +402,8 @@ def filled_struct(kind: type, value: Any, gradients: bool, device: str) -> Any:
             setattr(made, name, getattr(value, name))
         elif hint in (Reals, tuple[float, ...]):
             table = np.array(getattr(value, name), dtype=np.float64)
-            array: Any = wp.array(table, dtype=wp.float64, device=device, requires_grad=gradients)
+            array: Any = wp.array(table, dtype=wp.float64, device=device)
             setattr(made, name, array)
         elif _nested(hint):
-            setattr(made, name, filled_struct(hint, getattr(value, name), gradients, device))
+            setattr(made, name, filled_struct(hint, getattr(value, name), device))
     return made

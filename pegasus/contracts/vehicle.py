@@ -130,6 +130,10 @@ class Vehicle(Airframe, Protocol):
         """State, inputs and outputs of the step by name, N rows each."""
 
     @property
+    def has_own_wrench(self) -> bool:
+        """Whether a function in Python adds a wrench to each step."""
+
+    @property
     def rotor_centers(self) -> Array:
         """Centres of the discs in the world [m], shape (N, R, 3)."""
 

@@ -4,11 +4,12 @@ from pegasus.contracts.state import Plan, Reference
 from pegasus.control import trajectories
 from pegasus.control.allocation import Allocation
 from pegasus.control.cascaded_pid import CascadedPIDController
-from pegasus.control.control_step import Body, Law, Setpoint, torque_of
+from pegasus.control.control_step import Body, Law, torque_of
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided import GuidedController, GuidedPIDController
 from pegasus.control.mission import Mission
+from pegasus.control.mission_step import Setpoint
 
 __all__ = [
     "Allocation",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from pegasus.base.arrays import Array
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.plant_models import law_of
 from pegasus.dynamics import Drag, ThrustCurve
 from pegasus.environment import Environment
 
@@ -108,10 +108,7 @@ def body_load(
     none = np.zeros_like(velocity)
     if drag is None:
         return none, none.copy()
-    law = law_of(drag)
-    if law is None:
-        force, torque = drag.wrench(velocity, none, air_density)
-        return force.copy(), none if torque is None else torque
+    law: Any = type(drag).law
     still = Vec3(0.0, 0.0, 0.0)
     rows = zip(velocity.tolist(), rotor_speeds.tolist(), air_density[:, 0].tolist(), strict=True)
     return _vectors(law(drag, Vec3(*v), still, tuple(w), rho) for v, w, rho in rows)
@@ -126,11 +123,7 @@ def rotor_load(curve: ThrustCurve, velocity: Array, speed: Array, air_density: A
         speed: Rotor speeds [rad/s], shape (n,).
         air_density: Air density [kg/m^3], shape (n, 1).
     """
-    law = law_of(curve)
-    if law is None:
-        along = curve.thrust(speed[:, None], velocity[:, 2:], air_density)
-        force, torque = (np.concatenate([np.zeros((len(z), 2)), z], axis=1) for z in along)
-        return force, torque
+    law: Any = type(curve).law
     p = curve.parameters()
     rows = zip(velocity.tolist(), speed.tolist(), air_density[:, 0].tolist(), strict=True)
     return _vectors(law(p, w, Vec3(*v), rho) for v, w, rho in rows)

@@ -7,8 +7,9 @@ import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
-from pegasus.control.drive import DriveStep, drive_limits
-from pegasus.control.mixing import Mixing
+from pegasus.base.step_math import Vec3
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.control.mixing import Mixing, allocated
 from pegasus.model.rotors import RotorLayout
 
 _AXES = (
@@ -91,8 +92,7 @@ class Allocation:
             turning_z=_triple(parts[2]),
             carrying=_flat(self._carrying.astype(np.float64)),
         )
-        """Numbers of the step function `pegasus.control.mixing.allocate`."""
-        self._batch: DriveStep | None = None
+        """Numbers of the step function `pegasus.control.mixing.allocated`."""
 
     def allocate(self, wrench: Array, lower: Array, upper: Array) -> Array:
         """Return the thrust of each rotor [N], shape (N, R).
@@ -103,12 +103,17 @@ class Allocation:
                 stop.
             upper: Largest thrust of a rotor [N], shape (N, 1).
         """
-        if self._batch is None or len(self._batch.force) != len(wrench):
-            self._batch = DriveStep(None, self.mixing, drive_limits(len(wrench)))
-        limits = self._batch.limits
-        limits["lower"][...], limits["upper"][...] = lower[:, 0], upper[:, 0]
-        self._batch.drive(wrench[:, :3], wrench[:, 3:])
-        return self._batch.thrust.copy()
+        # Not at the top: vehicles are designed without Warp.
+        from pegasus.base.tracing.launches import program_of
+
+        mixing, count = uniform("mixing", self.mixing), len(wrench)
+        given = [mixing, column("force", Vec3), column("torque", Vec3), column("lower"), column("upper")]
+        thrust = np.zeros((count, len(self.mixing.carrying)))
+        numbers = {"force": wrench[:, :3], "torque": wrench[:, 3:], "lower": lower, "upper": upper}
+        arrays = {name: np.array(values, dtype=np.float64, order="C") for name, values in numbers.items()}
+        program = program_of(allocated, *given, outputs=("thrust",), count=1)
+        program.launch({**uniform_values(mixing), **arrays, "thrust": thrust}, count)()
+        return thrust
 
     def _missing(self, axes: Iterable[int]) -> list[str]:
         reached = row_product(self.matrix, self._inverse.T)

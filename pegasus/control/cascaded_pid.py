@@ -1,6 +1,5 @@
 """Cascaded PID controller of position, velocity and attitude."""
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,15 +23,10 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
-from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
-from pegasus.control.controller import (
-    Controller,
-    check_above_zero,
-    check_derived,
-    check_gains,
-    check_not_negative,
-)
+from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
+from pegasus.control.controller import Controller, check_gain, check_gains
 from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
+from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
 
@@ -126,7 +120,7 @@ def cascaded_pid_law(
     upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
     lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
     lift = lift_in_climb(body, lift, setpoint.velocity)
-    torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
+    torque = lead_compensation(own.torque_lead, body, torque_of(body, angular), turned, dt)
     return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity
 
 
@@ -179,9 +173,8 @@ class CascadedPIDController(Controller):
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
         for name in ("position_gain", "velocity_gain"):
-            check_derived(name, getattr(self, name), check_gains)
-        allowed = functools.partial(check_gains, zero_allowed=True)
-        check_derived("velocity_integral_gain", self.velocity_integral_gain, allowed)
+            check_gains(name, getattr(self, name))
+        check_gains("velocity_integral_gain", self.velocity_integral_gain, zero_allowed=True)
         for name in (
             "attitude_gain",
             "attitude_rate_gain",
@@ -190,11 +183,11 @@ class CascadedPIDController(Controller):
             "tilt_acceleration",
             "yaw_acceleration",
         ):
-            check_derived(name, getattr(self, name), check_above_zero)
+            check_gain(name, getattr(self, name))
         for name in ("attitude_integral_gain", "yaw_rate_integral_gain", "torque_lead"):
-            check_derived(name, getattr(self, name), check_not_negative)
+            check_gain(name, getattr(self, name), zero_allowed=True)
         for name in ("integral_limit", "angular_integral_limit"):
-            check_not_negative(name, getattr(self, name))
+            check_gain(name, getattr(self, name), zero_allowed=True)
         limit = self.tilt_limit
         require(0 < limit <= 1.0, "tilt_limit", limit, "must be above 0 and at most 1 rad")
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
-from pegasus.control.control_step import STATE, ControlStep, ControlTable
-from pegasus.control.mission import Mission
-from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
+from pegasus.control.control_step import STATE, ControlStep, launch_of
+from pegasus.control.course import Course
+from pegasus.control.mission import MissionTable
+from pegasus.control.mission_step import BLOCK, START, setpoint_arrays
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
 
@@ -31,18 +32,18 @@ class ControlBank(BackendBank):
 
     def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
         self._driven, self._bodies, self._rate = list(driven), bodies, rate
-        self._elapsed, self._fault = np.zeros(1), np.zeros(1, dtype=np.int32)
+        self._elapsed, self._fault = np.zeros(1), np.zeros(1)
         self._batches = [(vehicle, controller) for vehicle, controller, _ in driven if vehicle.count > 1]
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
 
-    def renew(self, missions: Collection[Mission]) -> None:
-        """Begin missions that were restarted anew at the next `publish`.
+    def renew(self, courses: Collection[Course]) -> None:
+        """Begin courses that were restarted anew at the next `publish`.
 
         Args:
-            missions: The missions.
+            courses: The courses.
         """
-        self._missions.renew(missions)
+        self._missions.renew(courses)
 
     def publish(self, step: int, t: float) -> None:
         """Advance all missions, and look up gravity and air where they are due.
@@ -52,7 +53,8 @@ class ControlBank(BackendBank):
             t: Simulation time [s].
         """
         for vehicle, controller in self._batches:
-            controller.split_mission(vehicle.feedback)
+            if controller.mission.split(vehicle.feedback):
+                self.is_arranged = False
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:
@@ -72,10 +74,12 @@ class ControlBank(BackendBank):
         for k in self._missions.started:
             controller = self._driven[k][1]
             if controller.step is not None:
-                controller.reset(np.flatnonzero(controller.mission.columns["mode"] == START))
+                controller.reset(np.flatnonzero(controller.mission.mode == START))
         self._elapsed[0] = dt
-        for table in self._tables:
-            table.run()
+        for launch in self._launches:
+            launch()
+        for command, speed in self._copied:
+            command[...] = speed
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
@@ -90,18 +94,23 @@ class ControlBank(BackendBank):
         self.is_arranged = True
         self._next_look_up = -math.inf
         rows = [slice(first, first + vehicle.count) for vehicle, _, first in self._driven]
-        found: dict[Any, list[tuple[ControlStep, slice]]] = {}
-        for (_, controller, _), part in zip(self._driven, rows, strict=True):
+        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
+        self._missions = MissionTable(missions, self._bodies)
+        found: dict[Any, list[tuple[ControlStep, Mapping[str, Array]]]] = {}
+        self._copied: list[tuple[Array, Array]] = []
+        for (vehicle, controller, _), part in zip(self._driven, rows, strict=True):
             controller.join(self)
             step = controller.step
             if step is not None:
-                found.setdefault(step.compiled if step.is_joinable else step, []).append((step, part))
-        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
-        self._missions = MissionTable(missions, self._bodies)
-        shared: dict[str, Any] = {
-            **{name: self._bodies[name] for name in STATE},
-            **{name: self._missions.columns[name] for name in (*REFERENCE, "mode")},
-            "rotor_speed": self._bodies["command"],
-        }
-        signals: dict[str, Any] = {"elapsed": self._elapsed, "fault": self._fault}
-        self._tables = [ControlTable(steps, shared, signals) for steps in found.values()]
+                shared = {f"motion.{name}": self._bodies[name][part] for name in STATE}
+                shared |= setpoint_arrays(controller.mission.reference)
+                shared |= {"mode": controller.mission.mode}
+                shared |= {"elapsed": self._elapsed, "fault": self._fault}
+                command = vehicle.columns["command"]
+                if command.flags.c_contiguous:
+                    shared["rotor_speed"] = command
+                else:
+                    # Of a vehicle that has fewer rotors than others.
+                    self._copied.append((command, step.speed))
+                found.setdefault(step.kind, []).append((step, shared))
+        self._launches = [launch_of(steps) for steps in found.values()]

@@ -1,28 +1,23 @@
-"""Compiled step of a controller: its control law, the allocation and the rotor speeds in one launch."""
+"""Step of a controller: its control law, the allocation and the rotor speeds, compiled as one function."""
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from itertools import groupby
+from types import SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.base.components import require
-from pegasus.base.step_math import (
-    Column,
-    Quat,
-    Real,
-    Vec3,
-    cross,
-    dot,
-    rotate_inverse,
-    vector,
-)
+from pegasus.base.components import annotations_of, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse
+from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
 from pegasus.contracts.state import Reference, VehicleState
-from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
-from pegasus.control.mixing import Mixing
+from pegasus.control.mission_step import FLY, IDLE, REFERENCE, START, Setpoint
+from pegasus.control.mixing import Mixing, allocated
+from pegasus.control.thrust_inverse import Inverse, inverse_of
 from pegasus.dynamics import ThrustCurve
 
 Law = Callable[..., tuple[Any, ...]]
@@ -71,18 +66,6 @@ class Body:
     """Height above the centre of mass at which the former acts [m]."""
 
 
-@dataclass
-class Setpoint:
-    """Reference of one vehicle, in the world frame; see `Reference`."""
-
-    position: Vec3
-    velocity: Vec3
-    acceleration: Vec3
-    jerk: Vec3
-    yaw: Real
-    yaw_rate: Real
-
-
 def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
     """Return the torque of an angular acceleration: the inertia times it [N m]."""
     return Vec3(
@@ -106,7 +89,7 @@ def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
     return lift + (body.heave if climb > 0.0 else body.heave_in_descent) * climb
 
 
-def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
+def lead_compensation(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
     """Return the torque to command of motors with a lag [N m].
 
     The roll and pitch torque that is missing, by the angular acceleration of the vehicle, is added by a
@@ -127,121 +110,48 @@ def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec
 
 
 @dataclass(frozen=True)
-class Airframe:
-    """Mass properties, heave damping and drag of a vehicle; see `Body`."""
+class Motion:
+    """State of one vehicle; see `Body`."""
 
-    mass: float
-    inertia_x: tuple[float, float, float]
-    inertia_y: tuple[float, float, float]
-    inertia_z: tuple[float, float, float]
-    heave: float
-    heave_in_descent: float
-    rotor_drag: float
-    body_drag: float
-    drag_lever: float
+    position: Vec3
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
 
 
-@dataclass
-class ControlRows(DriveRows):
-    """States and references of the copies of vehicles, read at `place[i]`, with what drives their rotors."""
+@dataclass(frozen=True)
+class Limits:
+    """What one vehicle's place and rotors allow."""
 
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    angular_velocity: Column[Vec3]
-    wanted_position: Column[Vec3]
-    wanted_velocity: Column[Vec3]
-    wanted_acceleration: Column[Vec3]
-    wanted_jerk: Column[Vec3]
-    wanted_yaw: Column[Real]
-    wanted_yaw_rate: Column[Real]
-    gravity: Column[Vec3]
-    max_thrust: Column[Real]
-    elapsed: Column[Real]
-    airframe: Column[Airframe]
-    own_row: Column[int]
-    """Row of a copy in the column `own`, which has the gains."""
+    gravity: Vec3
+    max_thrust: Real
+    """Largest total thrust along z [N]."""
+    lower: Real
+    """Smallest thrust of a rotor [N]."""
+    upper: Real
+    """Largest thrust of a rotor [N]."""
+    air_density: Real
+    idle_speed: Real
+    """Rotor speed at idle [rad/s]."""
 
 
-_SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
 STATE = ("position", "orientation", "velocity", "angular_velocity")
-_REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
+_SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
+_RESULTS = ("force", "torque", "thrust", "rotor_speed", "mode", "fault")
 
 
-def body_of(i: int, rows: ControlRows) -> Body:
-    """Return the body of a row."""
-    airframe = rows.airframe[rows.owner[i]]
-    return Body(
-        rows.position[rows.place[i]],
-        rows.orientation[rows.place[i]],
-        rows.velocity[rows.place[i]],
-        rows.angular_velocity[rows.place[i]],
-        rows.gravity[i],
-        rows.max_thrust[i],
-        airframe.mass,
-        vector(airframe.inertia_x),
-        vector(airframe.inertia_y),
-        vector(airframe.inertia_z),
-        airframe.heave,
-        airframe.heave_in_descent,
-        airframe.rotor_drag,
-        airframe.body_drag,
-        airframe.drag_lever,
-    )
-
-
-def setpoint_of(i: int, rows: ControlRows) -> Setpoint:
-    """Return the setpoint of a row."""
-    p = rows.place[i]
-    return Setpoint(
-        rows.wanted_position[p],
-        rows.wanted_velocity[p],
-        rows.wanted_acceleration[p],
-        rows.wanted_jerk[p],
-        rows.wanted_yaw[p],
-        rows.wanted_yaw_rate[p],
-    )
-
-
-_WRENCH = """dt = rows.elapsed[0]
-        if mode == START:
-            dt = 0.0
-        own = rows.own_row[i]
-        {results} = _control_law(rows.own[own], body_of(i, rows), setpoint_of(i, rows), {arguments})
-        rows.force[i] = force
-        rows.torque[i] = torque
-"""
-
-
-@functools.cache
-def law_step(law: Law, inverse: Inverse | None = None) -> CompiledStep:
-    """Return the step of a control law.
-
-    Args:
-        law: The control law.
-        inverse: Inverse of the thrust curve; None if it is shipped, or in NumPy.
-
-    Raises:
-        ConfigError: If the arguments or results of the law are not those of a control law.
-    """
-    parts = parts_of_law(law)
-    extra = [*parts.state, *parts.inputs]
-    kept = [f"        rows.{name}[i] = new_{name}\n" for name in parts.state]
-    wrench = _WRENCH.format(
-        results=", ".join(["force", "torque", *(f"new_{name}" for name in parts.state)]),
-        arguments=", ".join([*(f"rows.{name}[i]" for name in extra), *["dt"] * parts.timed]),
-    )
-    names: dict[str, Any] = {"_control_law": law, "body_of": body_of, "setpoint_of": setpoint_of}
-    columns = {"own": parts.own, **parts.state, **parts.inputs}
-    return written_step(inverse, wrench + "".join(kept), names, columns, ControlRows)
+def given_wrench(
+    own: Any, body: Body, setpoint: Setpoint, given_force: Vec3, given_torque: Vec3
+) -> tuple[Vec3, Vec3]:
+    """Control law of a wrench that is computed in NumPy."""
+    return given_force, given_torque
 
 
 @dataclass(frozen=True)
 class LawParts:
-    """Arguments of a control law."""
+    """Control law and its arguments."""
 
-    own: type
-    """Class of the controller."""
+    law: Law
     state: dict[str, Any]
     """Kinds of the state by name."""
     inputs: dict[str, Any]
@@ -271,13 +181,86 @@ def parts_of_law(law: Law) -> LawParts:
         law.__qualname__,
         "must be (own, body, setpoint, *state, *inputs, dt) -> tuple[Vec3, Vec3, *state], all annotated",
     )
-    for name in (*get_type_hints(ControlRows), "custom"):
-        require(name not in names, "law", law.__qualname__, f"has the argument {name}", "rename it")
+    for name in (*_RESULTS, "elapsed"):
+        require(name not in extra, "law", law.__qualname__, f"has the argument {name}", "rename it")
     state, inputs = ({name: hints[name] for name in some} for some in (extra[:results], extra[results:]))
-    return LawParts(hints["own"], state, inputs, timed)
+    return LawParts(law, state, inputs, timed)
 
 
-class ControlStep(DriveStep):
+@dataclass(frozen=True)
+class ControlFunction:
+    """Step function of one copy: a control law, the allocation, and the inverse of the thrust curve."""
+
+    law: Law
+    state_count: int
+    """Number of arguments after the third that are its state."""
+    timed: bool
+    inverse: Inverse | None
+    """None if the rotor speeds are computed from the thrusts in NumPy."""
+
+    def __call__(
+        self,
+        p: Any,
+        motion: Motion,
+        setpoint: Setpoint,
+        limits: Limits,
+        mode: Real,
+        elapsed: Real,
+        *more: Any,
+    ) -> tuple[Any, ...]:
+        """Return force, torque, thrusts, rotor speeds, mode, whether one is not finite, and the new state.
+
+        Args:
+            p: Parameters: gains `own`, mass properties `airframe`, `mixing`, and those of the thrust curve.
+            motion: State of the vehicle.
+            setpoint: What it follows.
+            limits: Limits of its rotors.
+            mode: State of its rotors, such as `FLY`.
+            elapsed: Time since the previous call [s].
+            more: State and inputs of the law.
+        """
+        rotors = range(length(p.mixing.carrying))
+        force = Vec3(0.0, 0.0, 0.0)
+        torque = Vec3(0.0, 0.0, 0.0)
+        thrust: Reals = (0.0,) * len(rotors)
+        speed = [limits.idle_speed if mode == IDLE else 0.0 for r in rotors]
+        state: Any = more[: self.state_count]
+        if mode >= FLY:
+            parts: Any = (*vars(motion).values(), limits.gravity, limits.max_thrust)
+            body = Body(*parts, *vars(p.airframe).values())
+            given = more
+            if self.timed:
+                given = (*more, 0.0 if mode == START else elapsed)
+            force, torque, *state = self.law(p.own, body, setpoint, *given)
+            state = tuple(state)
+            thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper)
+            if self.inverse is not None:
+                speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
+            mode = FLY
+        fault = False
+        for r in rotors:
+            if speed[r] - speed[r] != 0.0:
+                fault = True
+        return force, torque, thrust, tuple(speed), mode, Signal(fault), *state
+
+
+def gains_of(own: Any) -> SimpleNamespace:
+    """Return the numbers, triples and dataclasses of them among the parameters of a controller."""
+    found: dict[str, Any] = {}
+    for name, hint in annotations_of(type(own)).items():
+        value: Any = getattr(own, name, None)
+        if isinstance(hint, type) and is_dataclass(hint):
+            found[name] = value
+        elif value is None:
+            continue
+        elif hint in (float, int):
+            found[name] = hint(value)
+        elif hint in (tuple[float, float, float], tuple[float, ...]):
+            found[name] = tuple(map(float, value))
+    return SimpleNamespace(**found)
+
+
+class ControlStep:
     """Compiled step from states and references to rotor speeds, of one controller.
 
     Args:
@@ -285,59 +268,70 @@ class ControlStep(DriveStep):
         own: The controller, for its gains; one for each copy if they differ.
         curve: Thrust curve of the rotors.
         mixing: Numbers of the allocation.
-        limits: Columns that the controller updates: those of `drive_limits`, `gravity` and `max_thrust`.
+        limits: Columns that the controller updates: those of `Limits`.
     """
 
     def __init__(
-        self,
-        law: Law,
-        own: Sequence[Any],
-        curve: ThrustCurve,
-        mixing: Mixing,
-        limits: dict[str, Array],
+        self, law: Law, own: Sequence[Any], curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
     ) -> None:
-        super().__init__(curve, mixing, limits, functools.partial(law_step, law))
-        self.own = own
-        """The controllers with the gains of the copies, one alone if they are the same."""
-        self.law = parts_of_law(law)
+        count = len(limits["lower"])
+        self.law, found = parts_of_law(law), inverse_of(curve)
+        inverse, parameters = (None, None) if found is None else found
+        self.function = ControlFunction(law, len(self.law.state), self.law.timed, inverse)
+        self._curve, self._limits, self._count = curve, limits, count
         kinds = {**self.law.state, **self.law.inputs}
         self.columns: dict[str, Array] = {
-            name: np.zeros((own[0].count, *_SHAPES[kind])) for name, kind in kinds.items()
+            name: np.zeros((count, *_SHAPES[kind])) for name, kind in kinds.items()
         }
         """State and inputs of the law by name, one row per copy."""
+        self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
+        """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
+        self.thrust, self.speed = np.zeros((2, count, len(mixing.carrying)))
+        """Thrust [N] and speed [rad/s] of each rotor, shape (N, R)."""
+        self.mode = np.full(count, FLY)
+        """State of the rotors of each copy where it runs alone, shape (N,)."""
+        body, drag = own[0], own[0].level_drag
+        x, y, z = (Vec3(*row) for row in body.inertia.tolist())
+        # In the order of the fields of a `Body`.
+        airframe = SimpleNamespace(
+            mass=float(body.mass),
+            inertia_x=x,
+            inertia_y=y,
+            inertia_z=z,
+            heave=body.heave,
+            heave_in_descent=body.heave_in_descent,
+            rotor_drag=drag.linear,
+            body_drag=drag.quadratic,
+            drag_lever=drag.lever,
+        )
+        given = [
+            uniform(
+                "p", SimpleNamespace(own=gains_of(one), airframe=airframe, mixing=mixing, curve=parameters)
+            )
+            for one in own
+        ]
+        self.parameters = [argument.values[0] for argument in given]
+        """Parameters of each copy, one alone if they are the same."""
+        self._uniforms = [uniform_values(argument) for argument in given]
+        self._arguments = [
+            given[0],
+            *(column("motion", Motion), column("setpoint", Setpoint), column("limits", Limits)),
+            *(column("mode"), uniform("elapsed", 0.0)),
+            *(column(name, kind) for name, kind in kinds.items()),
+        ]
+        kind, *others = {structure(argument) for argument in given}
+        whole = "must be the same for all copies: they shape the code"
+        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
+        self.kind = self.function, kind
+        """Steps of one kind have the same program."""
         self._elapsed = np.zeros(1)
-        x, y, z = (tuple(row) for row in own[0].inertia.tolist())
-        self.parameters |= {
-            "airframe": Airframe(
-                own[0].mass,
-                x,
-                y,
-                z,
-                own[0].heave,
-                own[0].heave_in_descent,
-                own[0].level_drag.linear,
-                own[0].level_drag.quadratic,
-                own[0].level_drag.lever,
-            ),
-        }
-        self._arrays: tuple[Array | None, ...] = (None,) * 10
+        self._bound: tuple[Array | None, ...] = (None,) * 10
+        self._launch: Callable[[], None] | None = None
 
     @property
-    def is_joinable(self) -> bool:
-        """Whether its columns may move to a table with others; those of inputs may be held by the user."""
-        return not self.law.inputs
-
-    def take(self, columns: Mapping[str, Array]) -> None:
-        """Use other arrays for its limits and the state of the law; values are kept.
-
-        Args:
-            columns: The arrays by name.
-        """
-        for own in (self.limits, self.columns):
-            for name, values in own.items():
-                columns[name][...] = values
-                own[name] = columns[name]
-        self._arrays = (None,) * 10
+    def in_numpy(self) -> bool:
+        """Whether the rotor speeds are computed from the thrusts in NumPy."""
+        return self.function.inverse is None
 
     def reset(self, copies: IntArray) -> None:
         """Set the state of the law to zero.
@@ -356,95 +350,80 @@ class ControlStep(DriveStep):
             reference: What to follow.
             dt: Time since the previous call [s].
         """
-        a, b, c, d, e, f, g, h, k, m = self._arrays
-        if (
-            state.position is not a
-            or state.orientation is not b
-            or state.velocity is not c
-            or state.angular_velocity is not d
-            or reference.position is not e
-            or reference.velocity is not f
-            or reference.acceleration is not g
-            or reference.jerk is not h
-            or reference.yaw is not k
-            or reference.yaw_rate is not m
-        ):
-            self.share(state, reference)
+        given = (*(getattr(state, n) for n in STATE), *(getattr(reference, n) for n in REFERENCE))
+        if self._launch is None or not all(a is b for a, b in zip(given, self._bound, strict=True)):
+            arrays = [np.ascontiguousarray(array, dtype=np.float64) for array in given]
+            # Copies of arrays of another type or layout are made anew at each call.
+            self._bound = given if all(a is b for a, b in zip(given, arrays, strict=True)) else (None,) * 10
+            titles = (*(f"motion.{name}" for name in STATE), *(f"setpoint.{name}" for name in REFERENCE))
+            self._launch = launch_of([(self, dict(zip(titles, arrays, strict=True)))])
         self._elapsed[0] = dt
-        return self._run()
+        self._launch()
+        if self.in_numpy:
+            return self._curve.rotor_speed(self.thrust, self._limits["air_density"][:, None])
+        return self.speed.copy()
 
-    def share(self, state: VehicleState, reference: Reference) -> None:
-        """Let the step read the memory of a state and a reference.
+    def arrays(self, shared: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the arrays of its columns by name.
 
         Args:
-            state: True state.
-            reference: What to follow.
+            shared: Those of states and references, and others in place of its own.
         """
-        arrays = {
-            **{name: getattr(state, name) for name in STATE},
-            **{f"wanted_{name}": getattr(reference, name) for name in _REFERENCE},
+        return {
+            **{f"limits.{name}": array for name, array in self._limits.items()},
+            **{name: getattr(self, name) for name in ("force", "torque", "thrust", "mode")},
+            **{"rotor_speed": self.speed, "elapsed": self._elapsed, "fault": np.zeros(1)},
+            **self.columns,
+            **shared,
         }
-        shared = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
-        self._prepare({**shared, **self.columns, **_own_columns([self]), "elapsed": self._elapsed})
-        # Copies of other arrays are made anew at each call.
-        live = all(shared[name] is array for name, array in arrays.items())
-        self._arrays = tuple(arrays.values()) if live else (None,) * 10
+
+    def rows(self, shared: Mapping[str, Array]) -> Any:
+        """Return the parts of a launch over its copies, each of those that have the same parameters.
+
+        Args:
+            shared: See `arrays`.
+        """
+        from pegasus.base.tracing.launches import Part
+
+        arrays, parts = self.arrays(shared), []
+        first, size = 0, self._count // len(self._uniforms)
+        # Neighbours with the same parameters are one part.
+        for _, alike in groupby(self._uniforms, lambda own: [values.tobytes() for values in own.values()]):
+            same = list(alike)
+            parts.append(Part({**arrays, **same[0]}, first, first + len(same) * size))
+            first += len(same) * size
+        return parts
+
+    def program(self, count: int) -> Any:
+        """Return the program of its kind for a number of rows."""
+        # Not at the top: controllers are made without Warp.
+        from pegasus.base.tracing.launches import program_of
+
+        outputs = (*_RESULTS, *self.law.state)
+        try:
+            return program_of(self.function, *self._arguments, outputs=outputs, count=count)
+        except ConfigError as error:
+            if not isinstance(error.__cause__, TraceError):
+                raise
+            raise ConfigError(
+                str(error.__cause__),
+                field=f"law {self.law.law.__qualname__}",
+                remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
+                "or override `wrench` in NumPy",
+            ) from error
 
 
-def _own_columns(steps: Sequence[ControlStep]) -> dict[str, Any]:
-    """Return the column `own` of several controllers, and the rows of their copies in it."""
-    rows, first = [], 0
-    for step in steps:
-        count = len(step.force)
-        rows.append(first + (np.arange(count) if len(step.own) > 1 else np.zeros(count)))
-        first += len(step.own)
-    own = [one for step in steps for one in step.own]
-    return {"own": own, "own_row": np.concatenate(rows).astype(np.int32)}
-
-
-class ControlTable:
-    """Controllers of several vehicles with the same step, and its launch.
+def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Callable[[], None]:
+    """Return the launch of the steps of controllers of one kind.
 
     Args:
-        controllers: Their steps, with the rows of their copies.
-        shared: States, references and modes of all copies, and the rotor speeds to write.
-        signals: `elapsed`, the time since the previous launch [s], and `fault`, which is set to 1 if a rotor
-            speed is not finite, shape (1,) each; live.
+        steps: The steps, each with the arrays of its states and references; see `ControlStep.arrays`.
+
+    Raises:
+        ConfigError: If the law cannot be compiled.
     """
+    from pegasus.base.tracing.launches import rows_of
 
-    def __init__(
-        self,
-        controllers: Sequence[tuple[ControlStep, slice]],
-        shared: Mapping[str, Array],
-        signals: Mapping[str, Array],
-    ) -> None:
-        steps = [step for step, _ in controllers]
-        counts = [part.stop - part.start for _, part in controllers]
-        count, width = sum(counts), shared["rotor_speed"].shape[1]
-        columns: dict[str, Any] = {
-            "place": np.concatenate([np.arange(p.start, p.stop, dtype=np.int32) for _, p in controllers]),
-            "owner": np.repeat(np.arange(len(steps), dtype=np.int32), counts),
-            **{name: np.zeros((count, 3)) for name in ("force", "torque")},
-            "thrust": np.zeros((count, width)),
-            **steps[0].limits,
-            **steps[0].columns,
-        }
-        if len(steps) > 1:
-            moved = (*steps[0].limits, *steps[0].columns)
-            columns |= {name: np.zeros((count, *columns[name].shape[1:])) for name in moved}
-            ends = np.cumsum(counts).tolist()
-            for step, end, n in zip(steps, ends, counts, strict=True):
-                step.take({name: columns[name][end - n : end] for name in moved})
-        self._compiled, self._count = steps[0].compiled, count
-        columns |= {**_own_columns(steps), **in_columns([step.parameters for step in steps])}
-        self._columns = {**columns, **shared, **signals}
-        self._launch: Callable[[], None] | None = None
-
-    def run(self) -> None:
-        """Write the rotor speeds."""
-        if self._launch is None:
-            from pegasus.base.compiler import Rows
-
-            rows = Rows(self._compiled.rows, self._columns)
-            self._launch = self._compiled.kernel.launch(rows, self._count, apart=True)
-        self._launch()
+    parts = [part for step, shared in steps for part in step.rows(shared)]
+    launch: Callable[[], None] = steps[0][0].program(rows_of(parts)).launch_parts(parts)
+    return launch

@@ -2,9 +2,9 @@
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -18,19 +18,17 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
-from pegasus.control.control_step import ControlStep, Law
+from pegasus.control.control_step import ControlStep, Law, given_wrench
 from pegasus.control.drag_compensation import level_drag
-from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
 from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
-from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.backend_bank import DrivenVehicle
 
 _log = logging.getLogger(__name__)
 
@@ -39,50 +37,24 @@ _AIR_INTERVAL = 1.0
 
 
 def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
-    """Raise a ConfigError unless gains are three finite numbers above zero.
+    """Raise a ConfigError unless gains are three finite numbers above zero, or None: then derived.
 
     Args:
         field: Name of the parameter.
         gains: Its value.
         zero_allowed: Whether they may be zero.
     """
-    require_vector(field, gains)
-    if zero_allowed:
-        require(min(gains) >= 0, field, gains, "none may be negative")
-    else:
-        require(min(gains) > 0, field, gains, "all three must be above 0")
+    if gains is not None:
+        require_vector(field, gains)
+        allowed = "none may be negative" if zero_allowed else "all three must be above 0"
+        require(min(gains) >= 0 if zero_allowed else min(gains) > 0, field, gains, allowed)
 
 
-def check_above_zero(field: str, gain: Any) -> None:
-    """Raise a ConfigError unless a gain is above zero.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-    """
-    require(gain > 0, field, gain, "must be above 0")
-
-
-def check_not_negative(field: str, gain: Any) -> None:
-    """Raise a ConfigError if a gain is negative.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-    """
-    require(gain >= 0, field, gain, "must not be negative")
-
-
-def check_derived(field: str, gain: Any, check: Callable[[str, Any], None]) -> None:
-    """Check a parameter, unless it is None: it then follows from the vehicle.
-
-    Args:
-        field: Name of the parameter.
-        gain: Its value.
-        check: Raises a ConfigError unless the value is allowed.
-    """
+def check_gain(field: str, gain: Any, *, zero_allowed: bool = False) -> None:
+    """Raise a ConfigError unless a gain is above zero, or None: then derived; see `check_gains`."""
     if gain is not None:
-        check(field, gain)
+        allowed = "must not be negative" if zero_allowed else "must be above 0"
+        require(gain >= 0 if zero_allowed else gain > 0, field, gain, allowed)
 
 
 @dataclass(eq=False)
@@ -185,9 +157,11 @@ class Controller(Backend):
             reference: What to follow; live arrays.
             dt: Time since the previous call [s]; 0 at the first.
         """
-        if self._drive is not None:
-            return self._drive.drive(*self._own_wrench(state, reference, dt))
-        return self._law_step(state, reference, dt)
+        if self._drive is None:
+            return self._law_step(state, reference, dt)
+        columns = self._drive.columns
+        columns["given_force"][...], columns["given_torque"][...] = self._own_wrench(state, reference, dt)
+        return self._drive(state, reference, dt)
 
     def reset(self, copies: IntArray) -> None:
         """Reset the state of the law of copies that leave the ground.
@@ -211,7 +185,7 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
-        self._estimator = as_multirotor(vehicle).estimator
+        self._estimator = cast(DrivenVehicle, vehicle).estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
@@ -238,9 +212,10 @@ class Controller(Backend):
             raise error.within(file=vehicle.file) from None
         self._own = self._checked(self.count)
         idle_speed = np.array([own.idle_ratio for own in self._own]) * float(speed[0, 0])
-        self._limits = drive_limits(self.count, idle_speed) | {
+        numbers = ("max_thrust", "lower", "upper", "air_density")
+        self._limits: dict[str, Array] = {name: np.zeros(self.count) for name in numbers} | {
+            "idle_speed": np.zeros(self.count) + idle_speed,
             "gravity": np.zeros((self.count, 3)),
-            "max_thrust": np.zeros(self.count),
         }
         self._look_up(np.zeros((self.count, 3)))
         if not self.thrust_share * self.max_thrust[0] > weight:
@@ -257,12 +232,12 @@ class Controller(Backend):
         lag = vehicle.motor.time_constant(float(speed[0, 0]), float(torque[0, 0]), inertia)
         for k, own in enumerate(self._own):
             own.derive(tuning_of(lag, self._angular_acceleration(weight, k)))
-        law, parts = type(self).law, (self._curve, self.allocation.mixing)
-        self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
+        law, parts = type(self).law, (self._own, self._curve, self.allocation.mixing, self._limits)
+        self._step = None if law is None else ControlStep(law, *parts)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
-        self._drive = DriveStep(*parts, self._limits) if in_python else None
+        self._drive = ControlStep(given_wrench, *parts) if in_python else None
         self._stands: Vehicle | None = None
         self.start()
         # In the world at the first start: rays can then be cast.
@@ -281,25 +256,25 @@ class Controller(Backend):
         """Compiled step that gives its rotor speeds; None if a part of it is in NumPy."""
         kind = type(self)
         compiled = kind.wrench is Controller.wrench and kind.rotor_speed is Controller.rotor_speed
-        fits = compiled and self._step is not None and not self._step.inverse_in_python
+        fits = compiled and self._step is not None and not self._step.in_numpy
         return self._step if fits else None
 
     @property
-    def mission(self) -> Mission | MissionGroup:
+    def mission(self) -> Mission:
         """Progress along the trajectory: `duration`, `finished`, `landed`; of all copies together."""
         return self._mission
 
     @mission.setter
-    def mission(self, mission: Mission | MissionGroup) -> None:
+    def mission(self, mission: Mission) -> None:
         self._mission = mission
         self.reference = mission.reference
         if self._bank is not None:
             self._bank.is_arranged = False
 
     @property
-    def missions(self) -> tuple[Mission, ...]:
-        """Missions of the copies, one each; one alone if all share it."""
-        return tuple(mission for mission, _ in self.mission.members)
+    def missions(self) -> tuple[Any, ...]:
+        """Courses of the copies, one each; one alone if all share it."""
+        return tuple(member for member, _ in self.mission.members)
 
     def join(self, bank: ControlBank) -> None:
         """Run together with others: tell their bank of a new mission.
@@ -345,20 +320,8 @@ class Controller(Backend):
         estimator = self._estimator
         if estimator is not None and estimator.flown and not self.mission.begun and not estimator.ready.all():
             return
-        self.split_mission(state)
+        self.mission.split(state)
         self.mission.update(t, state)
-        if not self.mission.has_points:
-            for mission in self.missions:
-                mission.show_modes()
-
-    def split_mission(self, state: VehicleState) -> None:
-        """Give each copy its own mission if they share one, and are to start from different poses.
-
-        Args:
-            state: True state.
-        """
-        if isinstance(self.mission, Mission) and self.mission.differs(state):
-            self.mission = MissionGroup(self.mission.split())
 
     def look_up(self, t: float, state: VehicleState) -> float:
         """Store the state, and update gravity, air density and limits if due; return when they are due again.
@@ -376,7 +339,7 @@ class Controller(Backend):
     def command(self, t: float) -> Array:
         """Return the rotor speeds for the step that begins at t [s]."""
         dt, self._time = t - self._time, t
-        mode = self.mission.columns["mode"]
+        mode = self.mission.mode
         flies = mode >= FLY
         starts, flew, self._flew = flies & ~self._flew, self._flew.any(), flies
         if not flies.any():
@@ -397,21 +360,15 @@ class Controller(Backend):
         return self.mission.plan(t)
 
     def _restart(self, rows: IntArray) -> None:
-        if isinstance(self.mission, Mission) and len(rows) < self.count:
-            self.mission = MissionGroup(self.mission.split())
-        missions = {self.missions[k] for k in rows} if len(self.missions) > 1 else {*self.missions}
-        for mission in missions:
-            mission.restart()
-        self.mission.name_segment()
+        before, restarted = self.mission.courses, self.mission.restart(rows)
         if self._bank is not None:
-            self._bank.renew(missions)
+            self._bank.renew(restarted)
+            self._bank.is_arranged &= self.mission.courses is before
 
-    def _new_mission(self, *, count: int) -> Mission | MissionGroup:
+    def _new_mission(self, *, count: int) -> Mission:
         if isinstance(self.trajectory, list) or np.ndim(self.spin_up):
-            return MissionGroup([own._mission_for(1) for own in self._own])
-        return self._mission_for(count)
-
-    def _mission_for(self, count: int) -> Mission:
+            flights, times = zip(*((own.trajectory, own.spin_up) for own in self._own), strict=True)
+            return Mission(flights, count=len(flights), relative=self.relative, spin_up=times)
         return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
 
     def _checked(self, count: int | None = None) -> list["Controller"]:
@@ -459,8 +416,8 @@ class Controller(Backend):
 
     def _check_ground(self, vehicle: Vehicle) -> None:
         """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
-        missions = [mission for mission in self.missions if mission.has_points]
-        dip = deepest_dip(vehicle, missions) if missions else None
+        courses = self.mission.courses
+        dip = deepest_dip(vehicle, courses) if courses else None
         if dip is not None:
             self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
 

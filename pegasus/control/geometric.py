@@ -1,6 +1,5 @@
 """Geometric controller on SE(3)."""
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,15 +26,10 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
-from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
-from pegasus.control.controller import (
-    Controller,
-    check_above_zero,
-    check_derived,
-    check_gains,
-    check_not_negative,
-)
+from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
+from pegasus.control.controller import Controller, check_gain, check_gains
 from pegasus.control.drag_compensation import against_drag, torque_against_drag
+from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
 
@@ -273,7 +267,7 @@ def geometric_law(
     )
     if own.drag_compensation > 0.0:
         torque = torque + torque_against_drag(body, thrust, setpoint.velocity) * own.drag_compensation
-    torque = hurried(own.torque_lead, body, torque, turned, dt)
+    torque = lead_compensation(own.torque_lead, body, torque, turned, dt)
     lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
     lift = lift_in_climb(body, lift, setpoint.velocity)
     return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
@@ -326,12 +320,12 @@ class GeometricController(Controller):
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
         for name in ("position_gain", "velocity_gain", "attitude_gain", "rate_gain"):
-            check_derived(name, getattr(self, name), check_gains)
+            check_gains(name, getattr(self, name))
         for name in ("integral_gain", "integral_lead"):
-            check_derived(name, getattr(self, name), functools.partial(check_gains, zero_allowed=True))
-        check_derived("torque_lead", self.torque_lead, check_not_negative)
+            check_gains(name, getattr(self, name), zero_allowed=True)
+        check_gain("torque_lead", self.torque_lead, zero_allowed=True)
         for name in ("tilt_acceleration", "yaw_acceleration"):
-            check_derived(name, getattr(self, name), check_above_zero)
+            check_gain(name, getattr(self, name))
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         share = self.drag_compensation
         require(0 <= share <= 1, "drag_compensation", share, "must be from 0 to 1")

@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.mission import Mission
+from pegasus.control.course import Course
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
 
@@ -38,25 +38,25 @@ class Dip:
     """Segment, time and place, with the depth."""
 
 
-def deepest_dip(vehicle: Vehicle, missions: Sequence[Mission]) -> Dip | None:
+def deepest_dip(vehicle: Vehicle, courses: Sequence[Course]) -> Dip | None:
     """Return the deepest place below the ground of the flights from where the copies stand; None for none.
 
     A path passes through the ground where it meets a surface that looks up; landings may.
 
     Args:
         vehicle: The vehicle, in its simulation.
-        missions: Missions of the copies, one each, or one that all share.
+        courses: Courses of the copies, one each, or one that all share.
     """
     copies = np.unique(np.linspace(0, vehicle.count - 1, _FLIGHTS).round().astype(np.int64)).tolist()
     count = max(_MOST // len(copies), _LEAST)
-    shared = len(missions) == 1 and not missions[0].differs(vehicle.state)
-    flight, origin = missions[0].flight_from(vehicle.state, 0)
+    shared = len(courses) == 1 and not courses[0].differs(vehicle.state)
+    flight, origin = courses[0].flight_from(vehicle.state, 0)
     dips = []
     for k in copies:
         if shared:
-            origin = missions[0].origin_of(vehicle.state, k)
+            origin = courses[0].origin_of(vehicle.state, k)
         elif k:
-            flight, origin = missions[k % len(missions)].flight_from(vehicle.state, k)
+            flight, origin = courses[k % len(courses)].flight_from(vehicle.state, k)
         dips.append(_Path(vehicle, k, flight, origin, count).dip())
     return max(filter(None, dips), key=lambda dip: dip.depth, default=None)
 

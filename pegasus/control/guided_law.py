@@ -3,7 +3,7 @@
 from pegasus.base.step_math import Quat, Real, Vec3, atan2, cos, rotate, rotate_inverse, scaled, sin
 from pegasus.control.approach import eased_yaw
 from pegasus.control.cascaded_pid import CascadedPIDController, angle_error, angular_loop, cascaded_pid_law
-from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.control_step import Body, lead_compensation, torque_of
 from pegasus.control.geometric import (
     GeometricController,
     attitude_torque,
@@ -11,6 +11,7 @@ from pegasus.control.geometric import (
     heading_gain,
     integrated,
 )
+from pegasus.control.mission_step import Setpoint
 
 REFERENCE, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0
 """Values of `directive`: a copy follows its reference, an attitude, or body rates."""
@@ -57,7 +58,7 @@ def guided_geometric_law(
         x = rotate_inverse(body.orientation, turned_about_z(x, turn))
         y = rotate_inverse(body.orientation, turned_about_z(y, turn))
         z = rotate_inverse(body.orientation, turned_about_z(z, turn))
-    torque = hurried(own.torque_lead, body, attitude_torque(own, body, x, y, z, rates), turned, dt)
+    torque = lead_compensation(own.torque_lead, body, attitude_torque(own, body, x, y, z, rates), turned, dt)
     return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
 
 
@@ -113,5 +114,5 @@ def guided_pid_law(
         growth = growth * dt
         angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
         angular = angular_integral + scaled(Vec3(damping, damping, spin), rate_error)
-    torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
+    torque = lead_compensation(own.torque_lead, body, torque_of(body, angular), turned, dt)
     return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity

@@ -1,13 +1,8 @@
-"""Compiled step of guided flight: the reference of each copy, which follows its command within limits."""
+"""Step of guided flight: the reference of each copy, which follows its command within limits."""
 
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass, replace
 
 from pegasus.base.step_math import (
-    Column,
     Quat,
     Real,
     Vec3,
@@ -23,19 +18,17 @@ from pegasus.base.step_math import (
     sin,
     wrapped,
 )
+from pegasus.base.tracing import Signal
 from pegasus.control.approach import eased
-from pegasus.control.mission_step import FLY, IDLE, REST, START
+from pegasus.control.mission_step import FLY, IDLE, REST, START, Setpoint
 
-Flags = npt.NDArray[np.int32]
-"""Whole numbers of copies, such as 1 for yes and 0 for no, shape (N,)."""
-
-STANDING, RISING, FLYING = 0, 1, 2
+STANDING, RISING, FLYING = 0.0, 1.0, 2.0
 """Phases of a copy: on the ground, on the ground and to take off, in the air."""
 
 TARGET, VELOCITY, LAND, ATTITUDE, BODY_RATES = 0, 1, 2, 3, 4
 """Commands that a copy follows."""
 
-NO_AUTOPILOT, DISARMED = -1, 0
+NO_AUTOPILOT, DISARMED = -1.0, 0.0
 """Values of `armed`: a copy that lands where it touches the ground, and one whose autopilot has landed."""
 
 _APPROACH = 1.6
@@ -59,205 +52,197 @@ _CLIMBED = 0.1
 _TURN, _TURN_RATE = 2.0, 1.0
 """Yaw rate per yaw error [1/s], and its maximum [rad/s]."""
 
+_ZERO = Vec3(0.0, 0.0, 0.0)
 
-@dataclass
-class GuidedRows:
-    """Copies of guided vehicles: their states, commands and references."""
 
-    event: Column[int]
-    """Set to 1 if a copy has lifted off or landed."""
-    position: Column[Vec3]
-    velocity: Column[Vec3]
-    orientation: Column[Quat]
-    phase: Column[int]
-    """Phase of a copy, such as `FLYING`."""
-    command: Column[int]
+@dataclass(frozen=True)
+class Pose:
+    """State of a copy."""
+
+    position: Vec3
+    velocity: Vec3
+    orientation: Quat
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a copy is to do."""
+
+    command: Real
     """Command that it follows, such as `TARGET`."""
-    ready: Column[int]
+    ready: Real
     """1 if it can take off."""
-    armed: Column[int]
+    armed: Real
     """1 if its autopilot is armed, `DISARMED`, or `NO_AUTOPILOT`."""
-    waiting: Column[int]
-    """1 until the spin-up of its rotors begins."""
-    begin: Column[Real]
-    """Time when that began [s]."""
-    climbing: Column[int]
-    """1 until its climb after take-off is complete."""
-    place: Column[Vec3]
+    place: Vec3
     """Position that it climbs from [m]."""
-    climb: Column[Real]
+    climb: Real
     """Height of this climb [m]."""
-    target: Column[Vec3]
-    """Point that it flies to [m]."""
-    speed: Column[Real]
-    """Maximum speed towards the target [m/s]."""
-    turns: Column[int]
-    """1 if it turns to `goal`."""
-    goal: Column[Real]
+    goal: Real
     """Heading that it turns to [rad]."""
-    flow: Column[Vec3]
+    flow: Vec3
     """Commanded velocity [m/s]."""
-    turn_rate: Column[Real]
+    turn_rate: Real
     """Commanded yaw rate [rad/s]."""
-    in_body: Column[int]
+    in_body: Real
     """1 if the commanded velocity is forward, left and up."""
-    wanted: Column[Vec3]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a copy has come with its command."""
+
+    phase: Real
+    """Its phase, such as `FLYING`."""
+    waiting: Real
+    """1 until the spin-up of its rotors begins."""
+    begin: Real
+    """Time when that began [s]."""
+    climbing: Real
+    """1 until its climb after take-off is complete."""
+    target: Vec3
+    """Point that it flies to [m]."""
+    speed: Real
+    """Maximum speed towards the target [m/s]."""
+    turns: Real
+    """1 if it turns to `goal`."""
+    wanted: Vec3
     """Velocity towards which the reference accelerates [m/s]."""
-    wanted_position: Column[Vec3]
-    wanted_velocity: Column[Vec3]
-    wanted_acceleration: Column[Vec3]
-    wanted_jerk: Column[Vec3]
-    wanted_yaw: Column[Real]
-    wanted_yaw_rate: Column[Real]
-    mode: Column[int]
-    """State of a copy's rotors, such as `FLY`."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of the reference of all copies."""
+
+    spin_up: float
+    """Idle time of the rotors before take-off [s]."""
+    speed: float
+    """Maximum speed of a climb after take-off [m/s]."""
+    acceleration: float
+    """Maximum acceleration [m/s^2]."""
 
 
 def govern(
-    i: int, rows: GuidedRows, t: Real, dt: Real, spin_up: Real, speed: Real, acceleration: Real
-) -> None:
-    """Advance the reference of a copy to time t [s], by a step [s].
+    orders: Orders,
+    progress: Progress,
+    pose: Pose,
+    setpoint: Setpoint,
+    mode: Real,
+    bounds: Bounds,
+    t: Real,
+    dt: Real,
+) -> tuple[Progress, Setpoint, Real, Signal]:
+    """Return progress, reference and state of the rotors of a copy, and whether it lifts off or has landed.
 
     Args:
-        i: Its row.
-        rows: The copies.
+        orders: What it is to do.
+        progress: Its progress at the last call.
+        pose: Its state.
+        setpoint: Its reference at the last call.
+        mode: State of its rotors at the last call, such as `FLY`.
+        bounds: Limits of the reference.
         t: Time [s].
         dt: Time since the last call [s].
-        spin_up: Idle time of the rotors before take-off [s].
-        speed: Maximum speed of a climb after take-off [m/s].
-        acceleration: Maximum acceleration of the reference [m/s^2].
     """
-    if rows.phase[i] == FLYING:
-        move(i, rows, dt, acceleration)
-        if rows.command[i] >= ATTITUDE:
-            stay(i, rows, rows.velocity[i])
-            look(i, rows)
-        lead = rows.wanted_position[i] - rows.position[i]
-        rows.wanted_position[i] = rows.position[i] + lead * minimum(1.0, _LEASH / (norm(lead) + 1e-12))
-        if touches_down(i, rows, lead):
-            rows.phase[i] = STANDING
-            rows.event[0] = 1
-    if rows.phase[i] != FLYING:
-        stay(i, rows, Vec3(0.0, 0.0, 0.0))
-        rows.wanted[i] = Vec3(0.0, 0.0, 0.0)
-        if rows.phase[i] == RISING:
-            rise(i, rows, t, spin_up, speed)
-    if rows.phase[i] == FLYING:
-        if rows.mode[i] < FLY:
-            rows.mode[i] = START
-            rows.event[0] = 1
+    event = 0.0
+    if progress.phase == FLYING:
+        progress, setpoint = moved(orders, progress, setpoint, dt, bounds.acceleration)
+        if orders.command >= ATTITUDE:
+            setpoint = replace(resting(setpoint, pose), velocity=pose.velocity, yaw=heading_of(pose))
+        lead = setpoint.position - pose.position
+        held = pose.position + lead * minimum(1.0, _LEASH / (norm(lead) + 1e-12))
+        setpoint = replace(setpoint, position=held)
+        if touches_down(orders, pose, lead):
+            progress = replace(progress, phase=STANDING)
+            event = 1.0
+    if progress.phase != FLYING:
+        setpoint = resting(setpoint, pose)
+        progress = replace(progress, wanted=_ZERO)
+        if progress.phase == RISING:
+            if progress.waiting == 1.0:
+                setpoint = replace(setpoint, yaw=heading_of(pose))
+            progress = risen(orders, progress, bounds, t)
+    if progress.phase == FLYING:
+        if mode < FLY:
+            mode = START
+            event = 1.0
         else:
-            rows.mode[i] = FLY
-    elif rows.phase[i] == RISING:
-        rows.mode[i] = IDLE
+            mode = FLY
     else:
-        rows.mode[i] = REST
+        mode = IDLE if progress.phase == RISING else REST
+    return progress, setpoint, mode, Signal(event)
 
 
-def stay(i: int, rows: GuidedRows, velocity: Vec3) -> None:
-    """Keep the reference of a copy at its place, with a velocity [m/s]."""
-    rows.wanted_position[i] = rows.position[i]
-    rows.wanted_velocity[i] = velocity
-    rows.wanted_acceleration[i] = Vec3(0.0, 0.0, 0.0)
-    rows.wanted_jerk[i] = Vec3(0.0, 0.0, 0.0)
-    rows.wanted_yaw_rate[i] = 0.0
+def resting(setpoint: Setpoint, pose: Pose) -> Setpoint:
+    """Return a reference at rest at the place of a copy, which keeps its heading."""
+    return Setpoint(pose.position, _ZERO, _ZERO, _ZERO, setpoint.yaw, 0.0)
 
 
-def look(i: int, rows: GuidedRows) -> None:
-    """Turn the reference of a copy to its heading."""
-    forward = rotate(rows.orientation[i], Vec3(1.0, 0.0, 0.0))
-    rows.wanted_yaw[i] = atan2(forward[1], forward[0])
+def heading_of(pose: Pose) -> Real:
+    """Return the heading of a copy [rad]."""
+    forward = rotate(pose.orientation, Vec3(1.0, 0.0, 0.0))
+    return atan2(forward[1], forward[0])
 
 
-def rise(i: int, rows: GuidedRows, t: Real, spin_up: Real, speed: Real) -> None:
-    """Let a copy lift off once its rotors have spun up."""
-    if rows.waiting[i] == 1:
-        look(i, rows)
-        if rows.ready[i] == 1:
-            rows.begin[i] = t
-            rows.waiting[i] = 0
-    rows.target[i] = rows.place[i] + Vec3(0.0, 0.0, rows.climb[i])
-    if rows.waiting[i] == 0 and t - rows.begin[i] >= spin_up:
-        rows.phase[i] = FLYING
-        rows.climbing[i] = 1
-        rows.speed[i] = speed
-        rows.turns[i] = 0
+def risen(orders: Orders, progress: Progress, bounds: Bounds, t: Real) -> Progress:
+    """Return the progress of a copy that lifts off once its rotors have spun up."""
+    if progress.waiting == 1.0 and orders.ready == 1.0:
+        progress = replace(progress, begin=t, waiting=0.0)
+    progress = replace(progress, target=orders.place + Vec3(0.0, 0.0, orders.climb))
+    if progress.waiting == 0.0 and t - progress.begin >= bounds.spin_up:
+        progress = replace(progress, phase=FLYING, climbing=1.0, speed=bounds.speed, turns=0.0)
+    return progress
 
 
-def move(i: int, rows: GuidedRows, dt: Real, acceleration: Real) -> None:
-    """Advance the reference of a copy in the air by a step [s]."""
-    position = rows.wanted_position[i]
-    velocity = rows.wanted_velocity[i]
-    way = rows.target[i] - position
+def moved(
+    orders: Orders, progress: Progress, setpoint: Setpoint, dt: Real, acceleration: Real
+) -> tuple[Progress, Setpoint]:
+    """Return progress and reference of a copy in the air after a step [s]."""
+    way = progress.target - setpoint.position
+    climbing = progress.climbing
     if maximum(maximum(magnitude(way[0]), magnitude(way[1])), magnitude(way[2])) < _CLIMBED:
-        rows.climbing[i] = 0
+        climbing = 0.0
     distance = norm(way)
     speed = _APPROACH * eased(distance, _APPROACH, _BRAKING_SHARE * acceleration)
-    wanted = way * (minimum(speed, rows.speed[i]) / (distance + 1e-12))
-    yaw = rows.wanted_yaw[i]
+    wanted = way * (minimum(speed, progress.speed) / (distance + 1e-12))
     yaw_rate = 0.0
-    if rows.turns[i] == 1:
-        yaw_rate = clamped(_TURN * wrapped(rows.goal[i] - yaw), -_TURN_RATE, _TURN_RATE)
-    if rows.command[i] == VELOCITY:
-        wanted = rows.flow[i]
-        if rows.in_body[i] == 1:
-            c = cos(yaw)
-            s = sin(yaw)
-            wanted = Vec3(c * wanted[0] - s * wanted[1], s * wanted[0] + c * wanted[1], wanted[2])
-        yaw_rate = rows.turn_rate[i]
-    if rows.command[i] == LAND:
-        wanted = Vec3(0.0, 0.0, -_SINK_RATE)
+    if progress.turns == 1.0:
+        yaw_rate = clamped(_TURN * wrapped(orders.goal - setpoint.yaw), -_TURN_RATE, _TURN_RATE)
     response = _RESPONSE
-    if rows.command[i] == TARGET:
+    if orders.command == TARGET:
         response = _TARGET_RESPONSE
+    if orders.command == VELOCITY:
+        wanted = orders.flow
+        if orders.in_body == 1.0:
+            c = cos(setpoint.yaw)
+            s = sin(setpoint.yaw)
+            wanted = Vec3(c * wanted[0] - s * wanted[1], s * wanted[0] + c * wanted[1], wanted[2])
+        yaw_rate = orders.turn_rate
+    if orders.command == LAND:
+        wanted = Vec3(0.0, 0.0, -_SINK_RATE)
     # The velocity once the lagging acceleration has died away: it approaches the wanted one without
     # overshoot, and the velocity is its mean over the lag, so neither exceeds the speed.
     lag = maximum(_ACCELERATION_LAG, dt)
-    coming = velocity + rows.wanted_acceleration[i] * (lag - dt)
+    coming = setpoint.velocity + setpoint.acceleration * (lag - dt)
     asked = limited((wanted - coming) * minimum(response, 1.0 / dt), acceleration)
-    jerk = (asked - rows.wanted_acceleration[i]) * (1.0 / lag)
-    gained = rows.wanted_acceleration[i] + jerk * dt
-    velocity = velocity + gained * dt
-    rows.wanted[i] = wanted
-    rows.wanted_jerk[i] = jerk
-    rows.wanted_acceleration[i] = gained
-    rows.wanted_velocity[i] = velocity
-    rows.wanted_position[i] = position + velocity * dt
-    rows.wanted_yaw[i] = yaw + yaw_rate * dt
-    rows.wanted_yaw_rate[i] = yaw_rate
+    jerk = (asked - setpoint.acceleration) * (1.0 / lag)
+    gained = setpoint.acceleration + jerk * dt
+    velocity = setpoint.velocity + gained * dt
+    position, yaw = setpoint.position + velocity * dt, setpoint.yaw + yaw_rate * dt
+    return (
+        replace(progress, climbing=climbing, wanted=wanted),
+        Setpoint(position, velocity, gained, jerk, yaw, yaw_rate),
+    )
 
 
-def touches_down(i: int, rows: GuidedRows, lead: Vec3) -> bool:
+def touches_down(orders: Orders, pose: Pose, lead: Vec3) -> bool:
     """Return whether a copy in the air, over which the reference has a lead [m], has landed."""
-    if rows.armed[i] != NO_AUTOPILOT:
-        return rows.armed[i] == DISARMED
-    moving = rows.velocity[i]
-    at_rest = dot(moving, moving) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
-    return rows.command[i] == LAND and at_rest and lead[2] < -_SETTLED_LEAD
+    if orders.armed != NO_AUTOPILOT:
+        return orders.armed == DISARMED
+    at_rest = dot(pose.velocity, pose.velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
+    return orders.command == LAND and at_rest and lead[2] < -_SETTLED_LEAD
 
 
 def limited(vector: Vec3, most: Real) -> Vec3:
     """Return a vector limited to a length."""
     return vector * minimum(1.0, most / (norm(vector) + 1e-12))
-
-
-def guided_columns(count: int) -> dict[str, Any]:
-    """Return the columns of copies that stand on the ground, without those of their references.
-
-    Args:
-        count: Number of copies N.
-    """
-    vectors = ("position", "velocity", "target", "flow", "wanted")
-    numbers = ("begin", "climb", "speed", "goal", "turn_rate")
-    flags = ("phase", "command", "waiting", "climbing", "turns", "in_body")
-    ones = np.ones(count, dtype=np.int32)
-    columns: dict[str, Any] = {
-        "event": np.zeros(1, dtype=np.int32),
-        **{name: np.zeros((count, 3)) for name in vectors},
-        **{name: np.zeros(count) for name in numbers},
-        **{name: np.zeros(count, dtype=np.int32) for name in flags},
-        "orientation": np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)),
-        "ready": ones,
-        "armed": ones * NO_AUTOPILOT,
-    }
-    return columns | {"place": columns["position"]}

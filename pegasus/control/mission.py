@@ -1,118 +1,138 @@
-"""Missions: reference of N vehicles through spin-up, take-off, trajectory and touch-down."""
+"""Missions: references of N vehicles along their trajectories."""
 
-import copy
 import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
-from pegasus.contracts.state import Plan, Reference, VehicleState
+from pegasus.base.arrays import Array, IntArray
+from pegasus.contracts.state import Plan, VehicleState
+from pegasus.control.course import Copies, Course
 from pegasus.control.mission_step import (
-    FLY,
-    FOLLOW,
-    IDLE,
-    REFERENCE,
-    REST,
-    SETTLE,
+    ARGUMENTS,
+    BLOCK,
+    RESULTS,
     STAND,
     START,
+    WIDTH,
     Block,
-    OwnTable,
-    mission_columns,
-    rows_of,
+    follow,
+    setpoint_arrays,
 )
-from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
+from pegasus.control.trajectories import Trajectory, hold
 
-_FREE_FALL = 0.3
-"""Descent during spin-up that shows that a vehicle is in the air [m]."""
-
-_SAME_POSE = 1e-6
-"""Difference of starts below which copies share a flight [m], [rad]; it fades out."""
-
-_ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
+_NEVER = 2**62
+"""Step at which the next points are due of a mission without any."""
+_SAME_INSTANT = 1e-6
+"""Tolerance of equal times [s]."""
+_SEVERAL = "mixed"
+"""Segment of a reference whose copies fly different segments."""
 
 
 class Mission:
-    """A flight of N vehicles along a trajectory.
+    """Flights of N vehicles along a trajectory, or each along its own.
 
     The vehicles first idle on the ground. Then they climb, fly to the start of the trajectory, follow it and
     hold its end. After a landing the reference sinks until each vehicle has landed.
 
     Args:
-        trajectory: The trajectory.
+        trajectory: The trajectory, or one for each vehicle.
         count: Number of vehicles N.
         relative: Whether the trajectory is relative to each vehicle's start position, or in world
             coordinates.
-        spin_up: Idle time before take-off [s]; 0 for a vehicle that starts in the air.
+        spin_up: Idle time before take-off [s]; 0 for a vehicle that starts in the air. One for each vehicle
+            if there are several trajectories.
     """
 
-    def __init__(self, trajectory: Trajectory, *, count: int, relative: bool, spin_up: float) -> None:
-        self._trajectory, self._count, self._relative, self._spin_up = trajectory, count, relative, spin_up
-        self.columns = mission_columns(count)
-        """References and what they depend on by name, one row per copy; see `MissionRows`."""
-        parts = {name.removeprefix("wanted_"): self.columns[name] for name in REFERENCE}
-        self.reference = Reference(**parts, idle=np.ones(count, dtype=bool), segment="idle")
-        """Reference of the vehicles at the last `update`; live arrays."""
-        self.landed = np.zeros(count, dtype=bool)
+    lifts_off = False
+
+    def __init__(
+        self,
+        trajectory: Trajectory | Sequence[Trajectory],
+        *,
+        count: int,
+        relative: bool,
+        spin_up: float | Sequence[float],
+    ) -> None:
+        self.copies = Copies.standing(count)
+        """Arrays of the vehicles, which courses and others share."""
+        self.reference, self.mode = self.copies.reference, self.copies.mode
+        """Reference of the vehicles at the last `update`, and states of the rotors; live arrays."""
+        self.landed = self.copies.landed
         """Vehicles that have completed the last landing, shape (N,)."""
-        self.outline = sequence(trajectory, start=_ON_THE_GROUND)
-        """The flight of a vehicle that starts at the trajectory's origin."""
-        self.duration = spin_up + self.outline.duration
-        """Time from the start to the end of the trajectory [s]; exact from take-off on."""
-        self._alone: OwnTable | None = None
-        self.restart()
+        self.interval = 0.0
+        """Time from one `update` to the next [s], 0 if unknown: points are made ahead for many updates."""
+        self.courses: list[Course] = []
+        """Courses of the vehicles: one for all, or one of each; none if `update` gives the references."""
+        if type(self).update is Mission.update:
+            shared = isinstance(trajectory, Trajectory)
+            rows = [slice(0, count)] if shared else [slice(k, k + 1) for k in range(count)]
+            flights = [trajectory] if isinstance(trajectory, Trajectory) else trajectory
+            times = [spin_up] if isinstance(spin_up, float | int) else spin_up
+            self.courses = [
+                Course(self.copies, part, flight, relative=relative, spin_up=time)
+                for part, flight, time in zip(rows, flights, times, strict=True)
+            ]
+        self._alone: MissionTable | None = None
+        self.name_segment()
 
-    def restart(self) -> None:
-        """Begin anew at the next `update`: idle, then climb from where the vehicles stand then."""
-        self.airborne = False
+    @property
+    def members(self) -> Sequence[tuple[Any, slice]]:
+        """Courses, with the rows of their copies."""
+        return [(course, course.rows) for course in self.courses]
+
+    @property
+    def begun(self) -> bool:
+        """Whether all have been updated since their start; until then they wait for an estimator."""
+        return all(course.begun for course in self.courses)
+
+    @property
+    def airborne(self) -> bool:
         """True if at least one vehicle follows the reference; the others idle on the ground."""
-        self.landing = False
-        """Whether the last landing is over and the vehicles settle; `landed` is then valid."""
-        self.finished = False
-        """Whether the trajectory is over and, if it ends with a landing, all vehicles have landed."""
-        self._plan: sequence | None = None
-        self._fade: Profile | None = None
-        self._begin = math.nan
-        self.landed[...] = False
-        self.columns["mode"][...] = IDLE
-        self._motion[1:] = self.reference.yaw_rate[...] = 0.0
-        self.reference.idle[...], self.reference.segment = True, "idle"
+        return any(course.airborne for course in self.courses)
 
-    def differs(self, state: VehicleState) -> bool:
-        """Return whether the vehicles need missions of their own: they are to start from different poses.
+    @property
+    def landing(self) -> bool:
+        """True if at least one vehicle has ended its last landing, and settles or stands."""
+        return any(course.landing for course in self.courses)
 
-        Args:
-            state: True state.
-        """
-        if self._count == 1 or self._plan is not None or not self.has_points:
-            return False
-        from_here = self._relative and not self.begun
-        place = state.position[:, 2:] if from_here else state.position - self.columns["origin"]
-        spread = np.abs(place - place[0]).max()
-        if not np.isnan(self.outline.ahead(np.zeros(1))[0][0, 12]):
-            spread = max(spread, np.abs(_turn(state.heading, state.heading[0])).max())
-        return bool(spread > _SAME_POSE)
+    @property
+    def finished(self) -> bool:
+        """Whether all trajectories are over and, if they end with a landing, all vehicles have landed."""
+        return all(course.finished for course in self.courses)
 
-    def flight_from(self, state: VehicleState, copy: int) -> tuple[sequence, Array]:
-        """Return the flight of a copy from where it stands, and its origin in the world [m], shape (3,).
+    @property
+    def duration(self) -> float:
+        """Longest time from the start to the end of a trajectory [s]; exact from take-off on."""
+        return max(course.duration for course in self.courses)
+
+    def split(self, state: VehicleState) -> bool:
+        """Give each vehicle its own course if they share one, and are to start from different poses.
 
         Args:
             state: True state.
-            copy: Index of the copy.
+
+        Returns:
+            Whether there are other courses than before.
         """
-        origin = self.origin_of(state, copy)
-        position = (state.position[copy] - origin).tolist()
-        here = Point(position, yaw=float(state.heading[copy]), idle=self._spin_up > 0)
-        return sequence(self._trajectory, start=here), origin
+        return len(self.courses) == 1 and self.courses[0].differs(state) and self._split()
 
-    def origin_of(self, state: VehicleState, copy: int) -> Array:
-        """Return the origin of a copy's flight that starts where the copy stands [m], shape (3,)."""
-        origin: Array = state.position[copy] * (1.0, 1.0, 0.0) * float(self._relative)
-        return origin
+    def restart(self, rows: IntArray) -> Sequence[Course]:
+        """Begin the courses of some vehicles anew at the next update, and return them.
 
-    def split(self) -> list["Mission"]:
-        """Return a mission of each vehicle alone, all as far as this one."""
-        return [self._part(slice(k, k + 1)) for k in range(self._count)]
+        Args:
+            rows: Indices of the vehicles.
+        """
+        if len(self.courses) == 1 and len(rows) < len(self.mode):
+            self._split()
+        several = len(self.courses) > 1
+        courses = [self.courses[k] for k in rows] if several else self.courses
+        for course in courses:
+            course.restart()
+        self.name_segment()
+        return courses
 
     def update(self, t: float, state: VehicleState) -> None:
         """Advance the reference to time t.
@@ -122,192 +142,170 @@ class Mission:
             state: True state at t.
         """
         if self._alone is None:
-            self._alone = OwnTable(self, self._count)
-        self._alone.update(t, state)
+            own = self._state = VehicleState.at_rest(len(self.mode), 0)
+            bodies = {"position": own.position, "velocity": own.velocity}
+            self._alone = MissionTable([(self, own, slice(0, len(self.mode)))], bodies)
+            self._updates, self._expected = 0, -math.inf
+        for name in ("position", "velocity", "rotation"):
+            getattr(self._state, name)[...] = getattr(state, name)
+        if abs(t - self._expected) > _SAME_INSTANT:
+            self._alone.renew(self.courses)
+        self._expected = t + self.interval
+        count = BLOCK if self.interval else 1
+        self._alone.update(self._updates, t, lambda: t + self.interval * np.arange(float(count)))
+        self._updates += 1
 
     def plan(self, t: float) -> Plan | None:
-        """Return the rest of the flight plan at time t; None before take-off and after the end.
+        """Return the rest of the flights at time t; None if none has one.
 
         Args:
             t: Simulation time [s].
         """
-        if self._plan is None or self.finished:
-            return None
-        return Plan(self._plan, t - self._plan_begin, self.columns["origin"].copy())
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has been updated since its start; until then it waits for an estimator."""
-        return not math.isnan(self._begin)
-
-    @property
-    def end(self) -> float:
-        """Simulated time at which the trajectory ends [s]; exact from take-off on."""
-        return self.duration + (self._begin if self.begun else 0.0)
-
-    @property
-    def has_points(self) -> bool:
-        """Whether `advance` gives its references; False if a subclass overrides `update`."""
-        return type(self).update is Mission.update
-
-    @property
-    def members(self) -> list[tuple["Mission", slice]]:
-        """Missions that it consists of, with the rows of their copies: itself."""
-        return [(self, slice(0, self._count))]
+        plans = [course.plan(t) for course in self.courses]
+        first = next((plan for plan in plans if plan is not None), None)
+        if first is None or len(plans) == 1:
+            return first
+        position = self.reference.position.copy()
+        stays = [_staying(position[k : k + 1]) if plan is None else plan for k, plan in enumerate(plans)]
+        origin = np.concatenate([plan.origin for plan in stays])
+        return GroupPlan(first.trajectory, first.clock, origin, tuple(stays))
 
     def name_segment(self) -> None:
-        """Update the segment of the reference after a change of a member's."""
+        """Update the segment of the reference after a change of a course."""
+        names = {course.reference.segment for course in self.courses} or {"idle"}
+        self.reference.segment = names.pop() if len(names) == 1 else _SEVERAL
 
-    def attach(self, columns: dict[str, Array]) -> None:
-        """Use other arrays for the references and what they depend on; values are kept.
+    def _split(self) -> bool:
+        self.courses, self._alone = self.courses[0].split(self.copies), None
+        return True
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Course in a table, with the number of its vehicle, the rows of its copies, and its columns."""
+
+    owner: int
+    mission: Mission
+    course: Course
+    state: VehicleState
+    rows: slice
+    arrays: dict[str, Array]
+
+
+class MissionTable:
+    """Missions of several vehicles, and the launch of their step.
+
+    Args:
+        vehicles: The missions of the vehicles with their states, and the rows of their copies.
+        bodies: Columns `position` and `velocity` of all copies, and `ready` where they fly on estimates.
+    """
+
+    def __init__(
+        self, vehicles: Sequence[tuple[Mission, VehicleState, slice]], bodies: Mapping[str, Array]
+    ) -> None:
+        self._guided = [(k, *vehicle) for k, vehicle in enumerate(vehicles) if not vehicle[0].courses]
+        self._ready = bodies.get("ready")
+        self._courses: list[_Entry] = []
+        self._event = np.zeros(1)
+        for owner, (mission, state, part) in enumerate(vehicles):
+            shared = {
+                **{name: bodies[name][part] for name in ("position", "velocity")},
+                **{f"start.{name}": array for name, array in mission.copies.start.items()},
+                **setpoint_arrays(mission.reference),
+                **{"mode": mission.mode, "called": np.zeros(len(mission.mode)), "event": self._event},
+            }
+            for course in mission.courses:
+                rows = slice(part.start + course.rows.start, part.start + course.rows.stop)
+                arrays = {**shared, "ahead": np.zeros((BLOCK, WIDTH))}
+                self._courses.append(_Entry(owner, mission, course, state.of(course.rows), rows, arrays))
+        self._due = np.zeros(len(self._courses), dtype=np.int64)
+        self._next = 0 if self._courses else _NEVER
+        self._launch: Callable[..., None] | None = None
+        self.started = {k for k, (mission, _, _) in enumerate(vehicles) if (mission.mode == START).any()}
+        """Numbers of the vehicles of which copies have lifted off at the last update."""
+
+    def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
+        """Set the references of a step.
 
         Args:
-            columns: The arrays, one row per copy.
+            step: Number of the step.
+            t: Simulation time [s].
+            times: Function that returns the times of this step and of those after it [s], up to `BLOCK`.
         """
-        for name, values in self.columns.items():
-            columns[name][...] = values
-        self.columns, self._alone = columns, None
-        for name in REFERENCE:
-            setattr(self.reference, name.removeprefix("wanted_"), columns[name])
+        if self.started:
+            self.started = set()
+        if step >= self._next:
+            self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())
+        if self._courses:
+            if self._launch is None:
+                self._launch = self._prepared()
+            self._launch(step=step)
+        if self._event[0]:
+            # The courses of these copies go on otherwise, so that the references are made again.
+            called = [k for k, e in enumerate(self._courses) if e.arrays["called"][e.course.rows].any()]
+            self._advance(called, step, times())
+            assert self._launch is not None
+            self._launch(step=step)
+            self._event[0] = 0.0
+        for owner, mission, state, part in self._guided:
+            if self._ready is None or mission.begun or self._ready[part].all():
+                mission.update(t, state)
+                if mission.lifts_off:
+                    self.started.add(owner)
 
-    def show_modes(self) -> bool:
-        """Write the modes of the rotors into the column `mode`; return whether the vehicles lift off."""
-        mode = self.columns["mode"]
-        if not self.airborne:
-            mode[...] = REST if self.finished else IDLE
-            return False
-        lifts_off = not (mode >= FLY).any()
-        mode[...] = START if lifts_off else FLY
-        if self.landing:
-            mode[self.landed] = REST
-        return lifts_off
-
-    def advance(self, times: Array, state: VehicleState) -> Block:
-        """Return the coming steps, as far as they do not depend on the state.
+    def renew(self, courses: Collection[Course]) -> None:
+        """Make the points of courses that were restarted anew at the next update.
 
         Args:
-            times: Times of these steps [s], shape (n,).
-            state: True state at the first one.
+            courses: The courses.
         """
-        t = float(times[0])
-        if self._plan is None:
-            if math.isnan(self._begin):
-                self._arrive(t, state)
-            fell = bool((state.position[:, 2] < self.columns["floor"]).any())
-            waiting = int((times - self._begin < self._spin_up).sum())
-            if waiting and not fell:
-                return Block(STAND, waiting)
-            self._plan = self._planned(t, state, grounded=self._spin_up > 0 and not fell)
-        plan, clock = self._plan, times - self._plan_begin
-        if self.finished and plan.lands:
-            return Block(STAND, len(times))
-        points, idle, segment = plan.ahead(clock)
-        over = clock[: len(points)] - plan.duration
-        ended = bool(over[0] >= 0)
-        n = _leading((idle == idle[0]) & ((over >= 0) == ended))
-        if idle[0]:
-            self._stand(state)
-            self.finished = ended
-            return Block(STAND, n)
-        if not self.airborne:
-            self._lift_off(t, points[0], state)
-        self.reference.segment, phase = segment, FOLLOW
-        if ended and plan.lands:
-            phase = SETTLE
-            if self._touched_down(state):
-                return Block(STAND, n)
-        elif ended:
-            points[:, 3:12] = points[:, 13] = 0.0
-            self.reference.segment, self.finished = "hold", True
-        fade = self._faded(times[:n])
-        n = n if fade is None else len(fade)
-        return Block(phase, n, points[:n], over[:n], fade)
+        self._due[[k for k, entry in enumerate(self._courses) if entry.course in courses]] = 0
+        self._next = 0 if self._courses else _NEVER
 
-    def _part(self, own: slice) -> "Mission":
-        part = copy.copy(self)
-        part._count, part._alone, part.landed = 1, None, self.landed[own].copy()
-        part.columns = rows_of(self.columns, own)
-        rows = {name: array[own] for name, array in vars(self.reference).items() if name != "segment"}
-        part.reference = Reference(**rows, segment=self.reference.segment)
-        return part
+    def _advance(self, numbers: Sequence[int], step: int, times: Array) -> None:
+        """Make the points of courses ahead; those of many courses end at different steps."""
+        count = len(self._courses)
+        for k in numbers:
+            entry = self._courses[k]
+            course, segment = entry.course, entry.course.reference.segment
+            if self._ready is None or course.begun or self._ready[entry.rows].all():
+                block = course.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], entry.state)
+            else:
+                # It waits for estimates of its copies.
+                block = Block(STAND, 1)
+            if course.show_modes():
+                self.started.add(entry.owner)
+            if course.reference.segment != segment:
+                entry.mission.name_segment()
+            ahead = np.zeros((block.length, WIDTH))
+            ahead[:, :14], ahead[:, 14:18] = block.points, block.fade
+            ahead[:, 18], ahead[:, 19] = block.over, block.phase
+            entry.arrays["ahead"][(step + np.arange(block.length)) % BLOCK] = ahead
+            self._due[k] = step + block.length
+        self._next = int(self._due.min())
 
-    @property
-    def _motion(self) -> Array:
-        """Position, velocity, acceleration and jerk of the reference, shape (4, N, 3)."""
-        return self.columns["motion"]
+    def _prepared(self) -> Callable[..., None]:
+        # Not at the top: it imports Warp, which is not needed to plan missions.
+        from pegasus.base.tracing.launches import Part, program_of, rows_of
 
-    def _arrive(self, t: float, state: VehicleState) -> None:
-        columns, self._begin = self.columns, t
-        columns["floor"][...] = state.position[:, 2] - _FREE_FALL
-        columns["heading"][...] = self.reference.yaw[...] = state.heading
-        columns["origin"][...] = 0.0
-        if self._relative:
-            columns["origin"][:, :2] = state.position[:, :2]
-
-    def _planned(self, t: float, state: VehicleState, *, grounded: bool) -> sequence:
-        """Return the flight from the vehicles' pose; those of a controller `differs` have split before."""
-        self._plan_begin = t
-        self.columns["floor"][...] = -math.inf
-        position: list[float] = (state.position[0] - self.columns["origin"][0]).tolist()
-        here = Point(position, yaw=float(self.columns["heading"][0]), idle=grounded)
-        plan = sequence(self._trajectory, start=here)
-        self.duration = t - self._begin + plan.duration
-        return plan
-
-    def _stand(self, state: VehicleState) -> None:
-        """Set the reference to the vehicles' headings on the ground."""
-        if self.airborne:
-            self.airborne = False
-            self._motion[1:] = 0.0
-            self.reference.yaw[...] = state.heading
-            self.reference.yaw_rate[...] = 0.0
-            self.reference.idle[...] = True
-            self.reference.segment = "idle"
-
-    def _lift_off(self, t: float, point: Array, state: VehicleState) -> None:
-        """Start at each vehicle's true position and fade out its offset from the trajectory."""
-        self.airborne = True
-        self.reference.idle[...] = False
-        self._lift_off_time = t
-        offset, turn, yaw = self.columns["offset"], self.columns["turn"], point[12]
-        offset[...] = state.position - (self.columns["origin"] + point[:3])
-        turn[...] = 0.0
-        if not math.isnan(yaw):
-            turn[...] = _turn(state.heading, yaw)
-        farthest = float(max(np.abs(offset).max(), np.abs(turn).max()))
-        self._fade = Profile(farthest, rate=1.0, acceleration=1.0)
-
-    def _faded(self, times: Array) -> Array | None:
-        """Return the share of the offsets that is left and its derivatives, until they have faded out."""
-        if self._fade is None:
-            return None
-        elapsed = times - self._lift_off_time
-        elapsed = elapsed[elapsed < self._fade.duration]
-        if not len(elapsed):
-            self._fade = None
-            return None
-        faded = np.stack(self._fade.at(elapsed), axis=1) / self._fade.distance
-        left: Array = np.array([1.0, 0.0, 0.0, 0.0]) - faded
-        return left
-
-    def _touched_down(self, state: VehicleState) -> bool:
-        """Note the vehicles that have landed; return whether all have."""
-        if self.landing:
-            self.landed |= self.columns["mode"] == REST
-        self.landing = True
-        self.reference.idle[...] = self.landed
-        self.finished = bool(self.landed.all())
-        if self.finished:
-            self._stand(state)
-        return self.finished
+        parts = [Part(e.arrays, e.course.rows.start, e.course.rows.stop) for e in self._courses]
+        program = program_of(follow, *ARGUMENTS, outputs=RESULTS, count=rows_of(parts))
+        return program.launch_parts(parts)
 
 
-def _leading(same: Array) -> int:
-    """Return the number of true values before the first false one."""
-    return len(same) if same.all() else int(same.argmin())
+@dataclass(frozen=True, eq=False)
+class GroupPlan(Plan):
+    """Remaining flights of N vehicles; trajectory and clock are those of the first vehicle that has one."""
+
+    plans: tuple[Plan, ...]
+    """Remaining flight of each vehicle."""
+
+    def path(self, copy: int = 0, *, horizon: float = 30.0, interval: float = 0.2) -> Array:
+        """Return the coming points of the path of one vehicle [m], shape (K, 3); see `Plan.path`."""
+        return self.plans[copy].path(horizon=horizon, interval=interval)
 
 
-def _turn(heading: Array, yaw: float) -> Array:
-    """Return the angles from a heading to others, from -pi to pi [rad]."""
-    turn: Array = np.remainder(heading - yaw + math.pi, 2 * math.pi) - math.pi
-    return turn
+def _staying(position: Array) -> Plan:
+    """Return the plan of a vehicle without a flight ahead."""
+    place = hold(position=(0.0, 0.0, 0.0), duration=1.0)
+    return Plan(place, place.duration, position)

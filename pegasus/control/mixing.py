@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Real, Reals, Table, Vec3, clamped, dot, length, maximum, minimum, vector
+from pegasus.base.step_math import (
+    Real,
+    Reals,
+    Vec3,
+    clamped,
+    dot,
+    length,
+    magnitude,
+    maximum,
+    minimum,
+    vector,
+)
 
 _TINY = 1e-12
 
@@ -25,37 +36,35 @@ class Mixing:
     """1 for each rotor that is used, 0 for the others."""
 
 
-def allocate(
-    i: int, thrust: Table[Real], mixing: Mixing, force: Vec3, torque: Vec3, lower: Real, upper: Real
-) -> None:
-    """Write the thrusts that produce a wrench, reduced in the order of `Allocation` where limits require it.
+def allocated(mixing: Mixing, force: Vec3, torque: Vec3, lower: Real, upper: Real) -> Reals:
+    """Return the thrusts that produce a wrench, reduced in the order of `Allocation` where limits require it.
 
     Args:
-        i: Row of the thrusts.
-        thrust: Thrust of each rotor [N].
         mixing: Numbers of the allocation.
         force: Force, body frame [N].
         torque: Torque about the centre of mass, body frame [N m].
         lower: Smallest thrust of a rotor [N]; unused rotors stop.
         upper: Largest thrust of a rotor [N].
     """
-    beyond = 0
-    for r in range(length(mixing.carrying)):
-        thrust[i, r] = rotor_thrust(r, mixing.inverse, force, torque)
-        if thrust[i, r] < lower * mixing.carrying[r] or thrust[i, r] > upper:
-            beyond = 1
-    if beyond == 1:
+    rotors = range(length(mixing.carrying))
+    thrust = [rotor_thrust(r, mixing.inverse, force, torque) for r in rotors]
+    beyond = False
+    for r in rotors:
+        if thrust[r] < lower * mixing.carrying[r] or thrust[r] > upper:
+            beyond = True
+    if beyond:
         turning = Vec3(
             dot(vector(mixing.turning_x), torque),
             dot(vector(mixing.turning_y), torque),
             dot(vector(mixing.turning_z), torque),
         )
-        write_tilting_and_lift(i, thrust, mixing.by_turning, force[2], turning, lower, upper)
-        add_largest_share(i, thrust, mixing, Vec3(0.0, 0.0, 0.0), turning[2], lower, upper)
-        add_largest_share(i, thrust, mixing, Vec3(force[0], force[1], 0.0), 0.0, lower, upper)
-        for r in range(length(mixing.carrying)):
-            # Rounding errors, and lower limits that no balance satisfies, are clipped.
-            thrust[i, r] = clamped(thrust[i, r], lower * mixing.carrying[r], upper)
+        lateral = Vec3(force[0], force[1], 0.0)
+        thrust = tilting_and_lift(mixing.by_turning, force[2], turning, lower, upper)
+        thrust = with_largest_share(thrust, mixing, Vec3(0.0, 0.0, 0.0), turning[2], lower, upper)
+        thrust = with_largest_share(thrust, mixing, lateral, 0.0, lower, upper)
+        # Rounding errors, and lower limits that no balance satisfies, are clipped.
+        thrust = [clamped(thrust[r], lower * mixing.carrying[r], upper) for r in rotors]
+    return tuple(thrust)
 
 
 def rotor_thrust(r: int, table: Reals, force: Vec3, turning: Vec3) -> Real:
@@ -71,52 +80,46 @@ def rotor_thrust(r: int, table: Reals, force: Vec3, turning: Vec3) -> Real:
     )
 
 
-def write_tilting_and_lift(
-    i: int, thrust: Table[Real], table: Reals, lift: Real, turning: Vec3, lower: Real, upper: Real
-) -> None:
-    """Write the largest feasible share of roll and pitch thrusts, with the lift nearest to the desired."""
-    count = length(table) // 6
-    for r in range(count):
-        if table[6 * r + 2] > 0.0:
-            # The effort of a rotor: thrust for roll and pitch by thrust per lift.
-            thrust[i, r] = tilting_thrust(r, table, turning) / table[6 * r + 2]
+def tilting_and_lift(table: Reals, lift: Real, turning: Vec3, lower: Real, upper: Real) -> list[Real]:
+    """Return the largest feasible share of roll and pitch thrusts, with the lift nearest to the desired."""
+    rotors = range(length(table) // 6)
+    tilting = [turning[0] * table[6 * r + 3] + turning[1] * table[6 * r + 4] for r in rotors]
+    # The effort of a rotor: thrust for roll and pitch by thrust per lift.
+    effort = [tilting[r] / table[6 * r + 2] if table[6 * r + 2] > 0.0 else 0.0 for r in rotors]
     # A share k allows lifts from max(low_a - k e_a) to min(high_b - k e_b): none if two rotors conflict.
-    share = 1.0
-    for a in range(count):
-        for b in range(count):
-            if table[6 * a + 2] > 0.0 and table[6 * b + 2] > 0.0:
-                spread = thrust[i, b] - thrust[i, a]
-                if spread > _TINY:
-                    room = upper / table[6 * b + 2] - lower / table[6 * a + 2]
-                    share = minimum(share, room / spread)
-    share = maximum(share, 0.0)
-    for r in range(count):
-        if table[6 * r + 2] > 0.0:
-            lift = maximum(lift, lower / table[6 * r + 2] - share * thrust[i, r])
-    for r in range(count):
-        if table[6 * r + 2] > 0.0:
-            lift = minimum(lift, upper / table[6 * r + 2] - share * thrust[i, r])
-    for r in range(count):
-        thrust[i, r] = share * tilting_thrust(r, table, turning) + lift * table[6 * r + 2]
+    shares = [1.0]
+    for a in rotors:
+        for b in rotors:
+            if a != b:
+                spread = effort[b] - effort[a]
+                apart = table[6 * a + 2] > 0.0 and table[6 * b + 2] > 0.0 and spread > _TINY
+                room = upper / table[6 * b + 2] - lower / table[6 * a + 2] if apart else 1.0
+                shares = [*shares, room / spread if apart else 1.0]
+    share = maximum(smallest(shares), 0.0)
+    least = [lower / table[6 * r + 2] - share * effort[r] if table[6 * r + 2] > 0.0 else lift for r in rotors]
+    lift = maximum(lift, -smallest([-x for x in least]))
+    most = [upper / table[6 * r + 2] - share * effort[r] if table[6 * r + 2] > 0.0 else lift for r in rotors]
+    lift = minimum(lift, smallest(most))
+    return [share * tilting[r] + lift * table[6 * r + 2] for r in rotors]
 
 
-def tilting_thrust(r: int, table: Reals, turning: Vec3) -> Real:
-    """Return the thrust of a rotor for roll and pitch."""
-    return turning[0] * table[6 * r + 3] + turning[1] * table[6 * r + 4]
+def with_largest_share(
+    thrust: list[Real], mixing: Mixing, lateral: Vec3, yaw: Real, lower: Real, upper: Real
+) -> list[Real]:
+    """Return thrusts with the largest share, from 0 to 1, of those for lateral force and yaw added."""
+    rotors = range(length(mixing.carrying))
+    parts = [rotor_thrust(r, mixing.by_turning, lateral, Vec3(0.0, 0.0, yaw)) for r in rotors]
+    shares = [1.0]
+    for r in rotors:
+        room = upper - thrust[r] if parts[r] > 0.0 else lower * mixing.carrying[r] - thrust[r]
+        shares = [*shares, room / parts[r] if magnitude(parts[r]) > _TINY else 1.0]
+    share = maximum(smallest(shares), 0.0)
+    return [thrust[r] + share * parts[r] for r in rotors]
 
 
-def add_largest_share(
-    i: int, thrust: Table[Real], mixing: Mixing, lateral: Vec3, yaw: Real, lower: Real, upper: Real
-) -> None:
-    """Add the largest share, from 0 to 1, of the thrusts for lateral force and yaw that the limits allow."""
-    turning = Vec3(0.0, 0.0, yaw)
-    share = 1.0
-    for r in range(length(mixing.carrying)):
-        part = rotor_thrust(r, mixing.by_turning, lateral, turning)
-        if part > _TINY:
-            share = minimum(share, (upper - thrust[i, r]) / part)
-        if part < -_TINY:
-            share = minimum(share, (lower * mixing.carrying[r] - thrust[i, r]) / part)
-    share = maximum(share, 0.0)
-    for r in range(length(mixing.carrying)):
-        thrust[i, r] = thrust[i, r] + share * rotor_thrust(r, mixing.by_turning, lateral, turning)
+def smallest(values: list[Real]) -> Real:
+    """Return the smallest of numbers: by pairs, for a compiler takes too long for a chain of choices."""
+    while len(values) > 1:
+        pairs = [minimum(values[k], values[k + 1]) for k in range(0, len(values) - 1, 2)]
+        values = [*pairs, values[-1]] if len(values) % 2 else pairs
+    return values[0]

@@ -61,9 +61,9 @@ def tuning_of(lag: float | None, available: tuple[float, float, float]) -> Tunin
     a_i^2 / (a_i-1 a_i+1). Those of the standard form, 2.5, 2, 2, 2, give a step response without overshoot
     (Manabe 1998, Coefficient Diagram Method, 14th IFAC Symposium on Automatic Control in Aerospace). The
     gains are those of tau = 0.03 s: with smaller ones the torque of a vehicle that has lost a fifth of its
-    weight saturates in a step of 1 m. Slower motors are hurried to 0.03 s: the torque that is missing, by the
-    angular acceleration of the vehicle, is added to the command (Smeur, Chu and de Croon 2016 feed the
-    acceleration back to the same end).
+    weight saturates in a step of 1 m. The lag of slower motors is compensated to 0.03 s: the torque that
+    is missing, by the angular acceleration of the vehicle, is added to the command (Smeur, Chu and de
+    Croon 2016 feed the acceleration back to the same end).
 
     Args:
         lag: Time constant of the motors about hover [s]; 0.025 s is assumed if it is not known.

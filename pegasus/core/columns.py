@@ -7,16 +7,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.base.step_math import Column, Mat33, Quat, Reals, Table, Vec3
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.plant_energy import EnergyRows
-from pegasus.core.plant_models import PARAMETERS
-from pegasus.dynamics import plant_rows
 from pegasus.dynamics.battery_step import BatteryRows
-from pegasus.dynamics.driven_rotors import DrivenRows
 from pegasus.dynamics.ground_effect import FAR
-from pegasus.dynamics.rotor_wrenches import SeparateRows
 from pegasus.environment.turbulence import GustState
+from pegasus.step.energy import Energy, Path
+from pegasus.step.values import Held, Inputs, LocalAir, Moved, Observed, Planes, Result, State
 
 _SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
     f"{name}_share" for name in ("voltage", "capacity", "resistance")
@@ -30,6 +27,18 @@ class FaultRows:
 
     wind_shock: Column[Vec3]
     """Velocity of the air that faults add to the wind, world [m/s]."""
+
+
+@dataclass
+class KindRows:
+    """Columns that tell rows apart."""
+
+    kind: Column[int]
+    """Number of the parameters of each copy among those of all vehicles."""
+
+
+_PARAMETERS = frozenset({"cells", "alarm", "bell"})
+"""Fields that have one row per kind of vehicle, or one for all of them."""
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
@@ -90,13 +99,19 @@ class StateView:
 @cache
 def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, DrivenRows, SeparateRows, BatteryRows, EnergyRows, GustState, FaultRows
-    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
-    return tuple(
-        (name, get_origin(hint) is Table, get_args(hint)[0])
+    rows = (BatteryRows, GustState, FaultRows, KindRows)
+    hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
+    found = {
+        name: (get_origin(hint) is Table, get_args(hint)[0])
         for name, hint in hints.items()
-        if name not in PARAMETERS and get_origin(hint) in (Column, Table)
-    )
+        if get_origin(hint) in (Column, Table)
+    }
+    for kind in (State, Inputs, LocalAir, Planes, Held, Result, Moved, Observed, Path, Energy):
+        for name, hint in get_type_hints(kind).items():
+            table = hint == Reals or get_origin(hint) is tuple
+            element = hint if not table else get_args(hint)[0]
+            found[name] = table, element
+    return tuple((name, *found[name]) for name in found if name not in _PARAMETERS)
 
 
 def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:

@@ -2,28 +2,16 @@
 
 import numpy as np
 
-from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics import DrivenMotor
 from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.multirotor import hub_inertia
 from pegasus.model.rotors import RotorLayout
 
 _STABLE = 2.0
 """Largest product of step and rate; the classical Runge-Kutta method is stable up to 2.78."""
-
-
-def hub_inertia(layout: RotorLayout, inertia: Array, rotor_inertia: float) -> Array:
-    """Return the inertia of a vehicle without that of its rotors about their axes [kg m^2], shape (3, 3).
-
-    Args:
-        layout: The rotors.
-        inertia: Inertia of the whole vehicle [kg m^2], shape (3, 3).
-        rotor_inertia: Inertia of a rotor about its axis [kg m^2].
-    """
-    rotors: Array = (layout.axis[:, :, None] * layout.axis[:, None, :]).sum(axis=0) * rotor_inertia
-    return inertia - rotors
 
 
 def require_driven_rotors(layout: RotorLayout, parameters: VehicleParameters) -> None:

@@ -1,18 +1,32 @@
 """Wrench of a vehicle's models at given states and rotor speeds, as the step evaluates it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pegasus.base import frames
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import cross, rotate, vector
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, rotate
+from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.plant import Plant
-from pegasus.core.plant_models import custom_laws, law_of, parameters_of, plant_kernel, plant_rows_of
-from pegasus.dynamics.plant import drag, rotors, spin_momentum
-from pegasus.dynamics.plant_rows import PlantRows
+from pegasus.core.programs import machines_of
+from pegasus.dynamics.ground_effect import FAR
+from pegasus.model.machine import Machine
+from pegasus.step.integrator import turning
+from pegasus.step.loads import NO_VECTOR, Air, loads_of
+from pegasus.step.values import Planes
+
+
+@dataclass(frozen=True)
+class Sample:
+    """State of a machine at an instant; see `MotionSamples`."""
+
+    position: Vec3
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
+    rotor_speed: Reals
+    rotor_acceleration: Reals
+    air_density: Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,29 +47,25 @@ class MotionSamples:
     """Their rates [rad/s^2], shape (T, R)."""
 
 
-def find_wrench(i: int, rows: PlantRows) -> None:
-    """Set the wrench of rotors and drag at the present state and rotor speeds.
+def wrench_at(machine: Machine, sample: Sample, planes: Planes | None) -> tuple[Vec3, Vec3]:
+    """Return force [N] and torque about the centre of mass [N m] of a machine at an instant, body frame.
 
     Args:
-        i: Row of the vehicle.
-        rows: The rows; forces are set in the world, torques in the body frame.
+        machine: The machine.
+        sample: Its state.
+        planes: Planes below and above its elements, for a machine with `surfaces`.
     """
-    kind = rows.kind[i]
-    offset = vector(rows.airframe[kind].center_of_mass)
-    q = rows.orientation[i]
-    w = rows.angular_velocity[i]
-    for j in range(rows.airframe[kind].rotor_count):
-        rows.speed_middle[i, j] = rows.rotor_speed[i, j]
-    x = rows.position[i] + rotate(q, offset)
-    through_air = rows.velocity[i] + rotate(q, cross(w, offset)) - rows.wind[i]
-    lift, moment, power = rotors(i, rows, 2, x, q, through_air, w)
-    resistance, damping = drag(i, rows, q, through_air, w)
-    spin = spin_momentum(i, rows, rows.rotor_speed[i])
-    rows.rotor_force[i] = rotate(q, lift)
-    rows.rotor_torque[i] = moment - cross(w, spin)
-    rows.drag_force[i] = rotate(q, resistance)
-    rows.drag_torque[i] = damping
-    rows.shaft_power[i] = power
+    body, q, w = machine.body, sample.orientation, sample.angular_velocity
+    ones = tuple(1.0 for _ in machine.elements)
+    velocity = sample.velocity + cross(w, body.center_of_mass)
+    wake = tuple(NO_VECTOR for _ in machine.elements)
+    air = Air(rotate(q, velocity), velocity, NO_VECTOR, wake, sample.air_density)
+    x = sample.position + rotate(q, body.center_of_mass)
+    loads = loads_of(machine, ones, ones, planes, air, x, q, w, sample.rotor_speed)
+    spin = turning(machine, sample.rotor_speed)
+    rise = turning(machine, sample.rotor_acceleration)
+    torque = loads.rotor_torque + loads.drag_torque - cross(w, spin) - rise
+    return loads.rotor_force + loads.drag_force, torque
 
 
 def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: float) -> tuple[Array, Array]:
@@ -66,40 +76,28 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
     with a ground effect flies over level ground at height 0. Wakes, wind and the battery are left out.
 
     Args:
-        vehicle: The vehicle, in no simulation; its columns are overwritten.
-        samples: The states, as many as the vehicle has copies.
+        vehicle: The vehicle.
+        samples: The states.
         air_density: Air density [kg/m^3].
-
-    Raises:
-        ConfigError: If its thrust curve or drag is a model in NumPy, which the step cannot evaluate alone.
     """
-    for field, model in (("thrust_curve", vehicle.thrust_curve), ("drag", vehicle.drag)):
-        if model is not None and law_of(model) is None:
-            raise ConfigError(
-                "is a model in NumPy, whose wrench at an instant is not known",
-                field=f"{field} of vehicle {vehicle.name!r}",
-                value=type(model).__name__,
-                remedy="give it a law that is compiled with the step",
-            )
-    plant = Plant()
-    plant.arrange([vehicle])
-    columns = plant.columns
-    columns["position"][...] = samples.position
-    columns["orientation"][...] = samples.orientation
-    columns["angular_velocity"][...] = samples.angular_velocity
-    columns["rotor_speed"][...] = samples.rotor_speed
-    columns["air_density"][...] = air_density
-    rotation = frames.matrix_from_quaternion(samples.orientation)
-    columns["velocity"][...] = frames.rotate(rotation, samples.velocity)
-    custom = custom_laws([vehicle])
-    parameters = parameters_of([vehicle])
-    rows = plant_rows_of(custom, {**columns, **parameters})
-    plant_kernel(custom, find_wrench).launch(rows, vehicle.count)()
-    force = frames.rotate_inverse(rotation, columns["rotor_force"] + columns["drag_force"])
-    spins = parameters["rotor_spin"][0][:, None] * parameters["rotor_z"][0]
-    reaction = (samples.rotor_acceleration[:, :, None] * spins).sum(axis=1)
-    inertia = vehicle.parameters[0].rotor_inertia
-    return force, columns["rotor_torque"] + columns["drag_torque"] - inertia * reaction
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import program_of
+
+    count, rotors = len(samples.position), vehicle.rotor_count
+    machine = machines_of(vehicle)[0]
+    columns = {field.name: np.ascontiguousarray(getattr(samples, field.name)) for field in fields(samples)}
+    columns["air_density"] = np.full(count, air_density)
+    columns |= {name: np.zeros((count, rotors, 3)) for name in ("ground_normal", "ceiling_normal")}
+    columns |= {"ground_offset": np.zeros((count, rotors)), "ceiling_offset": np.full((count, rotors), -FAR)}
+    columns["ground_normal"][..., 2], columns["ceiling_normal"][..., 2] = 1.0, -1.0
+    given = uniform("machine", machine)
+    planes = column("", Planes, rotors) if machine.surfaces is not None else None
+    arguments = [given, column("", Sample, rotors), planes]
+    program = program_of(wrench_at, *arguments, outputs=("force", "torque"), count=count)
+    force, torque = np.zeros((count, 3)), np.zeros((count, 3))
+    arrays = {**columns, **uniform_values(given), "force": force, "torque": torque}
+    program.launch(arrays, count)()
+    return force, torque
 
 
 def measured_wrench(

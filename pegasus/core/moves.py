@@ -17,9 +17,9 @@ from pegasus.core.backend_group import BackendGroup
 from pegasus.core.injection import VehicleFaults
 from pegasus.core.manager import ChangeableVehicle, Manager
 from pegasus.core.placement import Copies, StartPlacement, chosen_copies, placed_state
-from pegasus.core.plant_models import inverse
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.multirotor import inverse
 
 
 class MovableVehicle(ChangeableVehicle, Protocol):

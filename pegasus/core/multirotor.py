@@ -25,7 +25,7 @@ from pegasus.contracts.readings import NewReadings, Readings
 from pegasus.contracts.sensor import Sensor, build_sensors, require_sensors
 from pegasus.contracts.state import Estimate, Plan, Reference, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.actuation import Actuation
+from pegasus.core.actuation import Actuation, Wrench
 from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend_group import BackendGroup
 from pegasus.core.columns import ColumnView, StateView, own_columns
@@ -43,6 +43,7 @@ from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
+from pegasus.model.multirotor import require_law
 from pegasus.model.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 
 R = TypeVar("R", bound=Reading)
@@ -77,6 +78,9 @@ class Multirotor:
             shape (N, ...), or distributions, which are drawn by the seed of the simulation that the vehicle
             joins: `{"mass": np.linspace(1.2, 1.8, 256), "motor.max_speed": {"normal": {"mean": 1.0,
             "std": 0.05, "relative": True}}}`. Controllers know the values of the file only.
+        wrench: Function (vehicle, simulation time [s]) -> (force [N], torque [N m]) in NumPy, each of shape
+            (N, 3) in the body frame, which is added to the wrench of the models. It is called before each
+            step and held over it, to first order; a `law` of a model costs less and is exact.
 
     Raises:
         ConfigError: If the model is unknown or its file is wrong, an argument is not allowed, or rotors
@@ -130,6 +134,7 @@ class Multirotor:
         ground_effect: GroundEffect | None = None,
         downwash: Downwash | None = None,
         variation: Given | None = None,
+        wrench: Wrench | None = None,
     ) -> None:
         whole = isinstance(count, int | np.integer) and count >= 1
         require(whole, "count", count, "must be a whole number from 1 up")
@@ -154,6 +159,8 @@ class Multirotor:
             )
             models = models.completed(spec)
             nominal = VehicleParameters.of(spec, models)
+            for field in ("motor", "thrust_curve", "drag"):
+                require_law(field, getattr(nominal, field))
             self.motor, self.thrust_curve = nominal.motor, nominal.thrust_curve
             self.drag, self.downwash = nominal.drag, nominal.downwash
             self.ground_effect = nominal.ground_effect
@@ -196,9 +203,9 @@ class Multirotor:
             lowest_point=self.asset.lowest_point,
         )
         self.columns: dict[str, Array] = {}
-        """State, inputs and outputs of the step by name, N rows each; see `dynamics.plant_rows.PlantRows`."""
+        """State, inputs and outputs of the step by name, N rows each; see `pegasus.step.values`."""
         self.take_columns(own_columns(self.count, self.layout.count))
-        self.actuation = Actuation(self, nominal.ground_effect)
+        self.actuation = Actuation(self, nominal.ground_effect, wrench)
         self._vary()
         self._manager: Manager | None = None
         self.faults = VehicleFaults(self, self.sensors)
@@ -206,6 +213,11 @@ class Multirotor:
 
     place, reset, disturb, refit = place, reset, disturb, refit
     __repr__, _repr_html_ = vehicle_line, vehicle_html
+
+    @property
+    def has_own_wrench(self) -> bool:
+        """Whether a function in Python adds a wrench to each step."""
+        return self.actuation.wrench is not None
 
     @property
     def readings(self) -> Readings:
@@ -277,7 +289,7 @@ class Multirotor:
     @property
     def wake(self) -> Array | None:
         """Air velocity that the jets of other vehicles cause at each rotor, world [m/s], shape (N, R, 3)."""
-        return self.columns["wake"] if self.columns["in_wake"].any() else None
+        return self.columns["wake"] if self.columns["wake"].any() else None
 
     @property
     def rotor_count(self) -> int:
@@ -467,7 +479,6 @@ class Multirotor:
         """
         self._changed = parameters
         self._fit_battery()
-        self.actuation.fit(self)
 
     def leave(self) -> None:
         """Leave the simulation; the last state is kept."""

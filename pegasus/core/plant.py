@@ -1,7 +1,7 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,19 +11,13 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.backend_group import BackendGroup, not_finite
 from pegasus.core.columns import copy_columns, own_columns
 from pegasus.core.driven import require_slow_motors
-from pegasus.core.plant_energy import EnergyLaunch
-from pegasus.core.plant_models import (
-    battery_rows,
-    custom_laws,
-    law_of,
-    motion_rows,
-    parameters_of,
-    plant_kernel,
-    plant_rows_of,
-)
-from pegasus.dynamics import plant
+from pegasus.core.plant_battery import battery_rows
+from pegasus.core.plant_energy import EnergyBalance
+from pegasus.core.programs import VehicleGroup, grouped, launch_of
 from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
+from pegasus.step.observation import observe
+from pegasus.step.values import Moved
 
 
 class RowVehicle(Vehicle, Protocol):
@@ -41,15 +35,15 @@ class Plant:
     """Rows of all copies of all vehicles, in the order of the vehicles, and their step."""
 
     columns: Mapping[str, Array]
-    """State, inputs and outputs by name, M rows each; see `pegasus.dynamics.plant_rows`."""
+    """State, inputs and outputs by name, M rows each; see `pegasus.step.values`."""
 
     def __init__(self) -> None:
         self._vehicles: Sequence[RowVehicle] = ()
-        self._advance: Callable[..., None] | None = None
-        self._foresee: Callable[..., None] | None = None
+        self._groups: Sequence[VehicleGroup] = ()
         self._observe: Callable[[float], None] | None = None
         self._draw: Callable[..., None] | None = None
         self._audited: Environment | None = None
+        self._alarm = np.zeros(1)
         self.count = 0
         """Number of rows M."""
         self.columns = own_columns(0, 0)
@@ -76,81 +70,67 @@ class Plant:
             kinds = len(vehicle.parameters)
             self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds
             kind += kinds
-        self._advance = self._foresee = self._observe = self._draw = None
+        self._groups = ()
+        self._observe = self._draw = None
 
-    def prepare(self, dt: float) -> None:
+    def prepare(self, dt: float, *, local_air: bool = False) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
 
         Args:
             dt: Length of a step [s].
+            local_air: Whether the air differs between the rotors, or turns.
 
         Raises:
-            ConfigError: If a custom law cannot be compiled.
+            ConfigError: If a law cannot be compiled.
         """
-        if self._advance is None and self.count:
+        if self._groups or not self.count:
+            return
+        for vehicle in self._vehicles:
+            require_slow_motors(vehicle, dt)
+        self._alarm[0] = 0.0
+        self._groups = grouped(self._vehicles, self.columns, self._alarm)
+        for group in self._groups:
+            group.prepare(local_air=local_air)
+        self._observe = self._observation()
+        if any(vehicle.battery is not None for vehicle in self._vehicles):
             # Not at the top: it imports Warp, which is not needed to build vehicles.
             from pegasus.base.compiler import shared_kernel
 
-            custom = custom_laws(self._vehicles)
-            for vehicle in self._vehicles:
-                require_slow_motors(vehicle, dt)
-            parameters = parameters_of(self._vehicles)
-            self._alarm = parameters["alarm"]
             self._bell = np.zeros(1, dtype=np.int32)
-            rows = plant_rows_of(custom, {**self.columns, **parameters})
-            self._advance = plant_kernel(custom).launch(rows, self.count, dt, apart=True)
-            self._airframes = parameters["airframe"]
-            self._observe = self._observation(dt)
-            if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):
-                self._foresee = plant_kernel(custom, plant.foresee).launch(rows, self.count, dt)
-            if any(vehicle.battery is not None for vehicle in self._vehicles):
-                supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
-                self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
+            supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
+            self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
 
-    def _observation(self, dt: float) -> Callable[[float], None]:
+    def _observation(self) -> Callable[[float], None]:
         """Return the launch that sets the motion after a step, with its energy if that is audited."""
-        from pegasus.base.compiler import shared_kernel
-
-        if self._audited is None:
-            return shared_kernel(plant.observe).launch(motion_rows(self.columns), self.count, 1.0 / dt)
-        return EnergyLaunch(self._audited, {**self.columns, "airframe": self._airframes}, 1.0 / dt)
+        if self._audited is not None:
+            return EnergyBalance(self._audited, self._groups, self.columns)
+        return launch_of(observe, Moved, {**self.columns}, self.count)
 
     @property
     def audited(self) -> bool:
         """True if the energy balance of each step is added up."""
         return self._audited is not None
 
-    def audit(self, environment: Environment, dt: float) -> None:
+    def audit(self, environment: Environment) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*`.
 
         Args:
             environment: Environment of the vehicles.
-            dt: Length of a step [s].
         """
         for name in ("position", "orientation"):
             self.columns[f"start_{name}"][...] = self.columns[name]
         if self._audited is None:
             self._audited = environment
             if self._observe is not None:
-                self._observe = self._observation(dt)
+                self._observe = self._observation()
 
-    def foresee(self, dt: float) -> None:
-        """Set the inputs of thrust curves by Python, from the state at the start of a step.
-
-        Args:
-            dt: Length of the step [s].
-        """
-        if self._advance is None:
-            self.prepare(dt)
-        if self._foresee is not None:
-            self._foresee(dt)
-
-    def advance(self, dt: float, t: float = 0.0) -> bool:
+    def advance(self, dt: float, t: float = 0.0, *, local_air: bool = False) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
             dt: Length of the step [s].
             t: Simulation time at its start [s], for errors.
+            local_air: Whether the air differs between the rotors, or turns: `wake` and `gust_rate` are used.
 
         Returns:
             Whether a battery has become low or empty.
@@ -158,13 +138,13 @@ class Plant:
         Raises:
             ConfigError: If a command or wrench is not finite, or the motion of a vehicle has diverged.
         """
-        if self._advance is None:
-            self.prepare(dt)
-        if self._advance is not None:
-            self._advance(dt)
-            if self._alarm[0]:
-                self._alarm[0] = 0
-                raise step_fault(self._vehicles, self.columns, t)
+        if not self._groups:
+            self.prepare(dt, local_air=local_air)
+        for group in self._groups:
+            group.advance(dt, local_air=local_air)
+        if self._alarm[0]:
+            self._alarm[0] = 0.0
+            raise step_fault(self._vehicles, self.columns, t)
         if self._draw is None:
             return False
         self._draw(dt)
@@ -184,7 +164,7 @@ class Plant:
             self._observe(1.0 / dt)
 
 
-def step_fault(vehicles: Sequence[RowVehicle], columns: Mapping[str, Array], t: float) -> ConfigError:
+def step_fault(vehicles: Sequence[RowVehicle], columns: Mapping[str, Any], t: float) -> ConfigError:
     """Return the error of the first copy with a `fault`: its command, wrench or motion.
 
     Args:

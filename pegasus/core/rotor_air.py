@@ -82,7 +82,6 @@ class Wakes:
         self._count = sum(vehicle.count for vehicle in vehicles)
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
         """Whether there are jets that other vehicles feel."""
-        columns["in_wake"][...] = self.used
         columns["wake"][...] = 0.0
         self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
         self._momentum = np.zeros(self._count)

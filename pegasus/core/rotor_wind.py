@@ -64,6 +64,12 @@ class RotorWinds:
         for part in self._parts:
             part()
 
+    @property
+    def used(self) -> bool:
+        """Whether the wind differs between the rotors, or is turbulent."""
+        wind = self._environment.wind
+        return wind.at_rotors is not None or wind.turbulence is not None
+
     def _prepare(self, wind: Wind) -> None:
         """Prepare the launches for a wind."""
         self._wind, self._parameters = wind, wind.parameters
@@ -75,12 +81,12 @@ class RotorWinds:
         if turbulence is None:
             for name in ("gust_velocity", "gust_rate"):
                 self._columns[name][...] = 0.0
-        self._columns["in_wake"][...] = self._jets or local is not None
+        if not self._jets:
+            self._columns["wake"][...] = 0.0
         self._parts = ()
         if self._count and turbulence is not None:
             self._parts += (self._turbulent(wind),)
         if self._count and local is not None:
-            self._columns["wake"][...] = 0.0
             self._parts += (self._varying(local),)
 
     def _turbulent(self, wind: Wind) -> Callable[[], None]:
@@ -131,7 +137,8 @@ class RotorWinds:
         )
         p = uniform("p", local.parameters)
         inputs = p, column("point", Vec3), uniform("t", 0.0)
-        wind = program_of(local.step_function, *inputs, outputs=("air",))
+        law: Any = local.step_function
+        wind = program_of(law, *inputs, outputs=("air",))
         arrays = {**uniform_values(p), "point": points, "air": air, "t": self._time}
         sample = wind.launch(arrays, self._count * (rotors + 1))
 

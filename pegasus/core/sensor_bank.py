@@ -223,7 +223,7 @@ class SensorTable:
         count = 1 if way == _ANY and self._follows else self.count
         arrays = {**self.columns, "time": self._time, "due": self._due}
         for argument in arguments:
-            if isinstance(argument, Argument) and argument.uniform:
+            if isinstance(argument, Argument) and argument.values:
                 arrays = uniform_values(argument) | arrays
         program = program_of(measured, *arguments, count=count)
         launch = self._launches[way] = program.launch(arrays, self.count, apart=False)
@@ -337,7 +337,7 @@ def _key(sensor: CompiledSensor) -> tuple[Any, ...]:
     """Return what the code, the uniform inputs and the calls of a sensor follow from."""
     given = [uniform(name, value) for name, value in sensor.parameters().items()]
     numbers = tuple((name, a.tobytes()) for p in given for name, a in uniform_values(p).items())
-    structures = tuple((p.name, structure(p.value)) for p in given)
+    structures = tuple(map(structure, given))
     shapes = tuple((name, values.shape[1:]) for name, values in sensor.rows.items())
     clock = _Clock(sensor, sensor.vehicle.physics_rate)
     return type(sensor), structures, numbers, shapes, tuple(sensor.inputs()), clock

@@ -16,9 +16,8 @@ from pegasus.base.step_math import Word
 from pegasus.base.streams import stream
 from pegasus.config.distributions import Distribution, UniformSpec
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.plant_models import law_of
 from pegasus.core.rotor_air import has_jet_law
-from pegasus.dynamics import Battery, Downwash
+from pegasus.dynamics import Downwash
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 
 Given = Mapping[str, npt.ArrayLike | Mapping[str, Any]]
@@ -122,10 +121,10 @@ class Variation:
         value = getattr(self._models, section)
         if value is None:
             raise ConfigError(f"the vehicle has no {section}", remedy=f"add {section} to its file")
-        if not _is_compiled(value):
+        if isinstance(value, Downwash) and not has_jet_law(value):
             raise ConfigError(
                 f"{type(value).__name__} is a model in NumPy, whose parameters are those of all copies",
-                remedy="give it a law, or one vehicle for each value",
+                remedy="use one vehicle for each value",
             )
         if section not in self._described:
             kind, registry = MODELS[section]
@@ -153,13 +152,6 @@ def of_copy(error: ConfigError, k: int) -> ConfigError:
         k: Index of the copy.
     """
     return error.about(f"{error.field}, copy {k}")
-
-
-def _is_compiled(model: Any) -> bool:
-    """Return whether the parameters of a model are in the compiled step."""
-    if isinstance(model, Battery):
-        return True
-    return has_jet_law(model) if isinstance(model, Downwash) else law_of(model) is not None
 
 
 def _one_per_copy(values: npt.ArrayLike, count: int) -> Array:

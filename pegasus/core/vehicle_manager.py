@@ -179,11 +179,12 @@ class VehicleManager(Collection[Multirotor]):
         Raises:
             ConfigError: If a custom law cannot be compiled.
         """
-        self._plant.prepare(1.0 / self.rate)
+        local_air = self._wakes.used or self._rotor_winds.used
+        self._plant.prepare(1.0 / self.rate, local_air=local_air)
 
     def audit_energy(self) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""
-        self._plant.audit(self._environment, 1.0 / self.rate)
+        self._plant.audit(self._environment)
 
     def actuate(self, t: float, dt: float) -> None:
         """Integrate all vehicles over the step from t to t + dt, as if nothing touched them.
@@ -200,11 +201,9 @@ class VehicleManager(Collection[Multirotor]):
         self._rotor_winds.update(t, dt)
         for vehicle in self._faulty:
             vehicle.faults.actuate(t, dt)
-        if self._prepared:
-            self._plant.foresee(dt)
         for vehicle in self._prepared:
-            vehicle.actuation.prepare(vehicle, t, dt)
-        rung = self._plant.advance(dt, t)
+            vehicle.actuation.prepare(vehicle, t)
+        rung = self._plant.advance(dt, t, local_air=self._wakes.used or self._rotor_winds.used)
         for vehicle in self._faulty:
             vehicle.faults.release()
         if rung:

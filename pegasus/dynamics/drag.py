@@ -4,11 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import Real, Reals, Vec3, length, magnitude, norm
+from pegasus.base.step_math import NOTHING, Real, Reals, Vec3, length, magnitude, norm
 
 Triple = tuple[float, float, float]
 
@@ -17,40 +14,16 @@ Triple = tuple[float, float, float]
 class Drag:
     """Base of a drag model.
 
-    A custom drag is a frozen dataclass derived from this one, with a `law` that is compiled with the step, or
-    with a method `wrench` in NumPy, whose result is held over each step. It must dissipate energy:
-    force . velocity + torque . angular velocity <= 0 in still air.
+    A custom drag is a frozen dataclass derived from this one, with a `law` that is compiled with the step. It
+    must dissipate energy: force . velocity + torque . angular velocity <= 0 in still air.
     """
 
     law: ClassVar[Callable[..., tuple[Vec3, Vec3]] | None] = None
     """Step function (parameters, air velocity, angular velocity, rotor speeds, air density) -> (force [N],
     torque [N m]) of one vehicle in the body frame, with the fields of this class as parameters. The rotor
-    speeds [rad/s] are those of the middle of the step."""
+    speeds [rad/s] are those at that instant."""
     uses_air_density: ClassVar[bool] = True
     """Whether the air density is used; it is computed only if needed."""
-
-    def wrench(
-        self, velocity: Array, angular_velocity: Array, air_density: Array
-    ) -> tuple[Array, Array | None]:
-        """Return the force [N] and the torque [N m] in the body frame, each of shape (N, 3).
-
-        A torque of None means no torque.
-
-        Args:
-            velocity: Airspeed vector of the centre of mass, body frame [m/s], shape (N, 3).
-            angular_velocity: Angular velocity, body frame [rad/s], shape (N, 3).
-            air_density: Air density [kg/m^3], shape (N, 1).
-        """
-        law = type(self).law
-        if law is None:
-            raise NotImplementedError("a drag has a law or a method wrench")
-        force, torque = np.zeros(velocity.shape), np.zeros(velocity.shape)
-        density = np.broadcast_to(air_density, (len(velocity), 1))
-        for i in range(len(velocity)):
-            pushed, turned = law(self, Vec3(*velocity[i]), Vec3(*angular_velocity[i]), (), density[i, 0])
-            force[i] = pushed[0], pushed[1], pushed[2]
-            torque[i] = turned[0], turned[1], turned[2]
-        return force, torque
 
 
 def linear_drag(
@@ -62,7 +35,7 @@ def linear_drag(
         -p.coefficients[1] * air_velocity[1],
         -p.coefficients[2] * air_velocity[2],
     )
-    return force, Vec3(0.0, 0.0, 0.0)
+    return force, Vec3(NOTHING, NOTHING, NOTHING)
 
 
 def quadratic_drag(

@@ -61,8 +61,10 @@ class RotorParameters:
     """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
     end: float
     """Largest place along the axis in the last cell of the tables."""
-    end_ratio: float
-    """Advance ratio there."""
+    turning_in_descent: float
+    """Speed of a rotor at the first advance ratio of the tables, by its speed along the axis [rad/m]."""
+    turning_at_end: float
+    """Likewise at the last one."""
     cells: tuple[float, ...]
     """C_T and then C_P D / (2 pi) of each cell between evenly spaced advance ratios along the axis, from -2
     on, and across it, which vary faster: its value at the corner, and what x, y and x y add to it with places
@@ -154,10 +156,10 @@ def rotor_in_flight(
     if not along > 0.0:
         along = 0.0
         # The speed at which the rotor would be at the end of the tables.
-        turning = air_velocity[2] * (-_PI / DESCENT) / p.radius
+        turning = air_velocity[2] * p.turning_in_descent
     if along > p.end:
         along = p.end
-        turning = air_velocity[2] * (_PI / p.end_ratio) / p.radius
+        turning = air_velocity[2] * p.turning_at_end
     reach = turning * p.radius
     across = _LAST_ACROSS * plane / (plane + _HALF_TIP * reach * reach + _LEAST)
     if not across > 0.0:
@@ -258,7 +260,8 @@ class RotorThrust(PropellerThrust):
             radius=self.diameter / 2.0,
             pressure=squared(self.diameter * self.diameter) / squared(_TURN),
             end=math.nextafter(len(self._table) - 1, 0.0),
-            end_ratio=(len(self._table) - 1) / _DENSITY - DESCENT,
+            turning_in_descent=-_PI / (DESCENT * self.diameter / 2.0),
+            turning_at_end=_PI / (((len(self._table) - 1) / _DENSITY - DESCENT) * self.diameter / 2.0),
             cells=tuple(cells_of(self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
             tilt=self.flapping + self.induced_drag,

@@ -5,9 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.step_math import Real, Vec3, exp, magnitude
 
@@ -16,8 +13,7 @@ from pegasus.base.step_math import Real, Vec3, exp, magnitude
 class Motor:
     """Base of a motor with its speed controller.
 
-    A custom motor is a frozen dataclass derived from this one, with a `law` that is compiled with the step,
-    or with a method `step` in NumPy, which Python calls in each step.
+    A custom motor is a frozen dataclass derived from this one, with a `law` that is compiled with the step.
     """
 
     law: ClassVar[Callable[..., Any] | None] = None
@@ -54,21 +50,6 @@ class Motor:
         """
         return None
 
-    def step(self, speed: Array, command: Array, dt: float) -> Array:
-        """Return the rotor speed after dt [rad/s], shape (N, R).
-
-        Args:
-            speed: Rotor speed at the start of the step [rad/s], shape (N, R).
-            command: Commanded speed within the motor's limits, held over the step [rad/s], shape (N, R).
-            dt: Length of the step [s].
-        """
-        law = type(self).law
-        if law is None:
-            raise NotImplementedError("a motor has a law or a method step")
-        pairs = np.broadcast(speed, command)
-        ends = [law(self, s, Vec3(0.0, 0.0, 0.0), c, 0.0, dt)[0] for s, c in pairs]
-        return np.array(ends, dtype=np.float64).reshape(pairs.shape)
-
 
 def ideal_motor(
     p: "IdealMotor", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real
@@ -84,12 +65,12 @@ def first_order_motor(
 
     Exact for a command held over dt, whatever the size of dt.
     """
-    tau = p.time_constant_down
+    # Both exponentials are the same for all rows.
+    falling = exp(-dt / p.time_constant_down)
+    rising = exp(-dt / p.time_constant_up)
+    left = falling
     if magnitude(command) > magnitude(speed):
-        tau = p.time_constant_up
-    left = 1.0
-    if dt > 0.0:
-        left = exp(-dt / tau)
+        left = rising
     return command + (speed - command) * left, state
 
 
@@ -157,7 +138,3 @@ class DrivenMotor(Motor):
             inertia: Inertia of motor and propeller [kg m^2].
         """
         return 0.0
-
-    def step(self, speed: Array, command: Array, dt: float) -> Array:
-        """Raise an error: the speed also follows from the torque of the air."""
-        raise NotImplementedError("the speed of a driven motor is integrated with the body")

@@ -12,7 +12,7 @@ from pegasus.base.elementary import squared
 from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, minimum
 from pegasus.dynamics.propeller_files import read_propeller
 from pegasus.dynamics.rotor_states import Coefficients, after_download, continued, disc_inflow
-from pegasus.dynamics.thrust_curves import ThrustCurve, signed_root
+from pegasus.dynamics.thrust_curves import ThrustCurve, along_axis, signed_root
 
 _TURN = 2.0 * math.pi
 _MOST_PARTS = 4096
@@ -120,7 +120,7 @@ def propeller_thrust(
     thrust = air_density * p.pressure * (turning * magnitude(turning))
     thrust = thrust * (p.thrust[k] + beyond * p.thrust_slope[k])
     torque = pressure * (p.torque[k] + beyond * p.torque_slope[k])
-    return Vec3(0.0, 0.0, thrust), Vec3(0.0, 0.0, torque)
+    return along_axis(thrust), along_axis(torque)
 
 
 def propeller_speed(p: PropellerTables, thrust: Real, air_density: Real) -> Real:

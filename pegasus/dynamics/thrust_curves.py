@@ -12,7 +12,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import Real, Vec3, length, magnitude, maximum, sqrt
+from pegasus.base.step_math import NOTHING, Real, Vec3, length, magnitude, maximum, sqrt
 
 _FASTEST = 1e5
 """Largest speed that bisection finds [rad/s]."""
@@ -22,8 +22,7 @@ _FASTEST = 1e5
 class ThrustCurve:
     """Base of a thrust curve.
 
-    A custom curve is a frozen dataclass derived from this one, with a `law` that is compiled with the step,
-    or with a method `thrust` in NumPy, whose result is held over each step.
+    A custom curve is a frozen dataclass derived from this one, with a `law` that is compiled with the step.
     """
 
     law: ClassVar[Callable[..., tuple[Vec3, Vec3]] | None] = None
@@ -81,6 +80,29 @@ class ThrustCurve:
         return speed
 
 
+def speed_by_bisection(
+    law: Callable[..., tuple[Vec3, Vec3]], p: Any, thrust: Real, air_density: Real
+) -> Real:
+    """Return the rotor speed of a thrust curve that rises with speed [rad/s], found over 0 to 1e5 rad/s.
+
+    Args:
+        law: The thrust curve; see `ThrustCurve.law`.
+        p: Its parameters.
+        thrust: Thrust in still air [N].
+        air_density: Air density [kg/m^3].
+    """
+    low = 0.0
+    high = _FASTEST
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        force, _torque = law(p, middle, Vec3(0.0, 0.0, 0.0), air_density)
+        if force[2] >= thrust:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)
+
+
 @dataclass(frozen=True)
 class QuadraticCoefficients:
     """Parameters of `quadratic_thrust`."""
@@ -91,12 +113,17 @@ class QuadraticCoefficients:
     """Torque by squared speed [N m/(rad/s)^2]."""
 
 
+def along_axis(x: Real) -> Vec3:
+    """Return a vector along the axis of a rotor, in its frame."""
+    return Vec3(NOTHING, NOTHING, x)
+
+
 def quadratic_thrust(
     p: QuadraticCoefficients, speed: Real, air_velocity: Vec3, air_density: Real
 ) -> tuple[Vec3, Vec3]:
     """Return F = c w |w| and Q = d w |w| (Pegasus paper, eq. 6 and 7)."""
     square = speed * magnitude(speed)
-    return Vec3(0.0, 0.0, p.thrust_constant * square), Vec3(0.0, 0.0, p.torque_constant * square)
+    return along_axis(p.thrust_constant * square), along_axis(p.torque_constant * square)
 
 
 def quadratic_speed(p: QuadraticCoefficients, thrust: Real, air_density: Real) -> Real:
@@ -162,7 +189,7 @@ def polynomial_thrust(
         force = -force
     inflow = air_velocity[2]
     force = force + p.inflow_linear * inflow * turning - p.inflow_quadratic * inflow * magnitude(inflow)
-    return Vec3(0.0, 0.0, force), Vec3(0.0, 0.0, force * p.moment_ratio + speed * p.moment_linear)
+    return along_axis(force), along_axis(force * p.moment_ratio + speed * p.moment_linear)
 
 
 def polynomial_speed(p: "PolynomialThrust", thrust: Real, air_density: Real) -> Real:
@@ -173,16 +200,7 @@ def polynomial_speed(p: "PolynomialThrust", thrust: Real, air_density: Real) -> 
         linear = p.coefficients[1]
         root = sqrt(maximum(linear * linear - 4.0 * leading * (p.coefficients[0] - thrust), 0.0))
         return maximum((root - linear) / (2.0 * leading), 0.0)
-    low = 0.0
-    high = _FASTEST
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        force, _torque = polynomial_thrust(p, middle, Vec3(0.0, 0.0, 0.0), air_density)
-        if force[2] >= thrust:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
+    return speed_by_bisection(polynomial_thrust, p, thrust, air_density)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Gravity models over altitude and, for WGS84, latitude."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -51,6 +52,11 @@ class Gravity(StepModel):
 
     A subclass has a step function `law(parameters, altitude) -> magnitude`, or overrides `magnitude`.
     """
+
+    @property
+    def compiled_law(self) -> Callable[..., Real] | None:
+        """Its law; None for a model that overrides `magnitude` in NumPy."""
+        return self.step_function if type(self).magnitude is Gravity.magnitude else None
 
     def magnitude(self, altitude: Array) -> Array:
         """Return the acceleration of free fall [m/s^2], shape (N,).

@@ -115,10 +115,9 @@ class Sampler:
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
         self._wind, self._wind_parameters = environment.wind, environment.wind.parameters
         self._calm = environment.wind.calm
-        self._time: Any = np.zeros(1) if device is None else compiler().device_numbers(np.zeros(1), device)
-        fill = "fill" if device is None else "fill_"
-        getattr(out.wind_velocity, fill)(0.0)
-        self._set_time: Callable[[float], None] = getattr(self._time, fill)
+        self._time: Any = np.zeros(1) if device is None else compiler().on_device(np.zeros(1), device)
+        _filling(out.wind_velocity)(0.0)
+        self._set_time = _filling(self._time)
         used = {"gravity": True, "air": out.density_used, "wind": not self._calm}
         wanted, compiled = [name for name in used if used[name]], _compiled(environment)
         self._others = _array_methods(environment, position, out, [n for n in wanted if n not in compiled])
@@ -181,11 +180,17 @@ class Sampler:
             "wind_velocity": out.wind_velocity,
         }
         if device is not None:
-            arrays |= {name: compiler().device_numbers(values, device) for name, values in numbers.items()}
+            arrays |= {name: compiler().on_device(values, device) for name, values in numbers.items()}
         launch: Callable[[], None] = program.launch(
             {**numbers, **arrays, "t": self._time}, len(position), apart=False
         )
         return launch
+
+
+def _filling(array: Any) -> Callable[[float], None]:
+    """Return the method that sets all numbers of an array of NumPy or Warp."""
+    fill: Callable[[float], None] = array.fill if isinstance(array, np.ndarray) else array.fill_
+    return fill
 
 
 def models_in_numpy(environment: SampledModels) -> list[str]:

@@ -16,7 +16,6 @@ from pegasus.backends.scenario import ros2_graph, scenario_simulation
 from pegasus.base.errors import AutopilotError, ConfigError
 from pegasus.config import Changes, load_scenario
 from pegasus.control import Controller
-from pegasus.control.mission import Mission
 from pegasus.core.simulation import Playback
 from pegasus.recording import (
     EnergyAudit,
@@ -201,7 +200,7 @@ class Flight:
             for mission, rows in backend.mission.members
         )
 
-    def _missions(self) -> Iterator[Mission]:
+    def _missions(self) -> Iterator[Any]:
         for vehicle in self.simulation.vehicles:
             for backend in vehicle.backends:
                 if isinstance(backend, Controller):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
@@ -14,20 +14,14 @@ from pegasus.contracts.state import VehicleState
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import step_fault
-from pegasus.core.plant_models import (
-    battery_rows,
-    custom_laws,
-    parameters_of,
-    plant_kernel,
-    plant_rows_kind,
-    plant_rows_of,
-)
+from pegasus.core.plant_battery import battery_rows
+from pegasus.core.programs import VehicleGroup, launch_of, machines_of
 from pegasus.core.simulation import Simulation
 from pegasus.dynamics.battery_step import BatteryRows, draw
-from pegasus.dynamics.plant import observe
-from pegasus.dynamics.plant_rows import MotionRows, WrenchRows
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
 from pegasus.isaac.lab_kernels import LabRows, find_body_force, reset_motion, take_motion
+from pegasus.step.observation import observe
+from pegasus.step.values import Inputs, Moved, Result, State
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
@@ -35,9 +29,8 @@ if TYPE_CHECKING:
 _STATE = tuple(field.name for field in fields(VehicleState))
 _DOWNLOADED = (
     *_STATE,
-    *(field.name for field in fields(WrenchRows)),
-    *("command", "limited_command", "shaft_power", "load", "wind", "air_density", "gravity"),
-    *("fault", "free_velocity", "free_angular_velocity"),
+    *(field.name for field in fields(Result) if field.name not in (*_STATE, "motor_state", "alarm")),
+    *("command", "wind", "air_density", "gravity", "last_velocity", "last_angular_velocity"),
     *("charge", "voltage", "current", "cell_state", "empty", "news", "lowest_speed", "highest_speed"),
 )
 """Columns that a download copies to the host."""
@@ -58,7 +51,7 @@ def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Ba
         "the estimator": vehicle.estimator is not None,
         # The vehicle fits one for its battery by itself.
         "sensors (none with sensors={})": any(name != "battery" for name in vehicle.sensors),
-        "the ground effect, or a model in NumPy": not vehicle.actuation.is_compiled,
+        "the ground effect, or a wrench in NumPy": not vehicle.actuation.is_compiled,
         "downwash": vehicle.downwash is not None and vehicle.count > 1,
         "turbulence, or wind that differs between rotors": wind.turbulence is not None
         or wind.at_rotors is not None,
@@ -92,8 +85,7 @@ class LabDevice:
         from pegasus.base.compiler import Rows, device_arrays, shared_kernel
 
         self._simulation, self._vehicle, self._asset = simulation, vehicle, asset
-        self.device, count, custom = str(asset.device), vehicle.count, custom_laws([vehicle])
-        parameters = parameters_of([vehicle])
+        self.device, count = str(asset.device), vehicle.count
         own = {
             "pose": np.zeros((count, 7)),
             "motion": np.zeros((count, 6)),
@@ -102,16 +94,21 @@ class LabDevice:
             "body_force": np.zeros((count, 3)),
             "bell": np.zeros(1, dtype=np.int32),
         }
-        kinds = plant_rows_kind(custom), LabRows, BatteryRows
-        self._arrays = arrays = device_arrays(kinds, {**vehicle.columns, **parameters, **own}, self.device)
-        plant = plant_rows_of(custom, {**parameters, **arrays}, self.device)
-        self._advance = plant_kernel(custom).launch(plant, count, simulation.dt, apart=True)
+        columns: dict[str, Any] = {**vehicle.columns, **own}
+        self._arrays = arrays = device_arrays((LabRows, BatteryRows), columns, self.device)
+        for kind in (State, Inputs, Result, Moved):
+            for name in get_type_hints(kind):
+                if name not in arrays and name != "alarm":
+                    values = vehicle.columns[name].reshape(count, -1)
+                    arrays[name] = wp.array(values, dtype=wp.float64, device=self.device)
+        self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
+        self._group = VehicleGroup(vehicle, machines_of(vehicle), arrays, count, self._alarm, self.device)
+        self._group.prepare(local_air=False)
         rows = Rows(LabRows, arrays, device=self.device)
         self._take = shared_kernel(take_motion).launch(rows, count)
         self._reset = shared_kernel(reset_motion).launch(rows, count, vehicle.rotor_count)
         self._find_force = shared_kernel(find_body_force).launch(rows, count)
-        motion = Rows(MotionRows, arrays, device=self.device)
-        self._observe = shared_kernel(observe).launch(motion, count, simulation.rate)
+        self._observe = launch_of(observe, Moved, arrays, count, self.device)
         self._draw = None
         if vehicle.battery is not None:
             supplies = battery_rows([vehicle], arrays, self.device)
@@ -162,7 +159,7 @@ class LabDevice:
         if not self._sampler.fits(simulation.environment, position, self._air):
             self._sampler = Sampler(simulation.environment, position, self._air, self.device)
         self._sampler(simulation.time)
-        self._advance(simulation.dt)
+        self._group.advance(simulation.dt, local_air=False)
         if self._draw is not None:
             self._draw(simulation.dt)
         self._find_force()
@@ -215,8 +212,8 @@ class LabDevice:
             self.download()
             self._arrays["news"].fill_(0)
             warn_of_battery(self._vehicle, self._simulation.time)
-        if self._arrays["alarm"].numpy()[0]:
-            self._arrays["alarm"].fill_(0)
+        if self._alarm.numpy()[0]:
+            self._alarm.fill_(0.0)
             self.download()
             # Copies that were reset meanwhile are sound again.
             if self._vehicle.columns["fault"].any():

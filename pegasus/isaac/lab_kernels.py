@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, matrix_of, rotate_inverse
-from pegasus.dynamics.plant_rows import MotionRows
+from pegasus.base.step_math import Column, Mat33, Quat, Real, Table, Vec3, matrix_of, rotate_inverse
 
 
 @dataclass
-class LabRows(MotionRows):
+class LabRows:
     """Columns of the kernels between the arrays of Isaac Lab and the step."""
 
     pose: Table[Real]
@@ -22,10 +21,21 @@ class LabRows(MotionRows):
     """Force for the next physics step without the weight, body frame [N]."""
 
     position: Column[Vec3]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    angular_velocity: Column[Vec3]
+    last_velocity: Column[Vec3]
+    last_angular_velocity: Column[Vec3]
+    rotation: Column[Mat33]
+    acceleration: Column[Vec3]
+    angular_acceleration: Column[Vec3]
     rotor_speed: Table[Real]
     motor_state: Table[Vec3]
     command: Table[Real]
     load: Column[Vec3]
+    wind: Column[Vec3]
+    gravity: Column[Vec3]
+    air_density: Column[Real]
 
 
 def take_motion(i: int, rows: LabRows) -> None:

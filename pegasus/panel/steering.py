@@ -70,7 +70,7 @@ class Steering(GuidedMission):
 
     @property
     def _all(self) -> BoolArray:
-        return np.ones(self._count, dtype=bool)
+        return np.ones(len(self.mode), dtype=bool)
 
 
 @dataclass(eq=False)

@@ -11,8 +11,8 @@ from pegasus import Simulation
 from pegasus.backends import PX4
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import UdpLink
+from pegasus.control.course import Course
 from pegasus.control.mission import Mission
-from pegasus.control.mission_step import OwnTable
 from pegasus.sensors.imu import ImuReading
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -93,9 +93,9 @@ def test_ardupilot_costs_one_send_and_one_receive():
 
 def test_the_pilot_thinks_when_it_speaks(monkeypatch):
     """A trajectory would be evaluated at every step, although set-points are sent only 20 times a second."""
-    times, update, made, advance = [], OwnTable.update, [], Mission.advance
-    monkeypatch.setattr(OwnTable, "update", lambda self, t, *rest: times.append(t) or update(self, t, *rest))
-    monkeypatch.setattr(Mission, "advance", lambda *arguments: made.append(1) or advance(*arguments))
+    times, update, made, advance = [], Mission.update, [], Course.advance
+    monkeypatch.setattr(Mission, "update", lambda self, t, *rest: times.append(t) or update(self, t, *rest))
+    monkeypatch.setattr(Course, "advance", lambda *arguments: made.append(1) or advance(*arguments))
     backend = PX4(launch=False, trajectory=[{"takeoff": {"height": 2.0}}])
     with Simulation(seed=8) as simulation:
         simulation.add(iris(backend, Answerer(call, half)))

@@ -58,6 +58,8 @@ def test_launches_are_packed_where_warp_passes_one_structure() -> None:
     """Each launch would take three times as long with a version that has renamed something."""
     program = Program(trace(grown, column("x"), column("y")))
     address = wp.array([0, 0, 0], dtype=wp.uint64, device="cpu")
-    command = wp.launch(program.kernel, 1, [address, 0, 0, 1, 1], device="cpu", record_cmd=True, block_dim=1)
+    command = wp.launch(
+        program.kernel, 1, [address, 3, 0, 1, 0, 1], device="cpu", record_cmd=True, block_dim=1
+    )
     version = tuple(int(part) for part in wp.config.version.split(".")[:2])
     assert (packed_launch(program.kernel, command) is not None) == (version >= (1, 13))

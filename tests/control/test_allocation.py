@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import linprog
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Table, Vec3
+from pegasus.base.step_math import Vec3
 from pegasus.control import Allocation
 from pegasus.control.allocation import pseudo_inverse
-from pegasus.control.mixing import allocate
+from pegasus.control.mixing import allocated
 
 RATIO = 0.06
 
@@ -323,9 +323,10 @@ def test_python_and_compiled_code_give_the_same_bits(vehicles):
         count = allocation.matrix.shape[1]
         wanted = rng.normal(0.0, [0.1, 0.1, 0.5, size, size, 0.2 * size], (6, 6)) * high * count
         wanted[:, 2] = np.abs(wanted[:, 2])
-        plain = Table(np.zeros((6, count)), float)
-        for i, (x, y, z, *torque) in enumerate(wanted.tolist()):
-            allocate(i, plain, allocation.mixing, Vec3(x, y, z), Vec3(*torque), low, high)
+        plain = [
+            allocated(allocation.mixing, Vec3(x, y, z), Vec3(*torque), low, high)
+            for x, y, z, *torque in wanted.tolist()
+        ]
         thrust = allocation.allocate(wanted, *bounds(6, low, high))
         for i in range(6):
             np.testing.assert_array_equal(thrust[i], plain[i])

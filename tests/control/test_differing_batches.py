@@ -19,7 +19,7 @@ from pegasus.control import (
     torque_of,
     trajectories,
 )
-from pegasus.control.mission import Mission
+from pegasus.control.course import Course
 from tests.control.batch_flights import InNumpy, flown
 
 PLACES = [(9.0 * k, -4.0 * k, 0.08) for k in range(4)]
@@ -164,13 +164,13 @@ def test_the_law_is_reset_for_the_copies_that_leave_the_ground():
 
 def test_points_of_many_missions_are_not_made_in_one_step(monkeypatch):
     """If this fails, one step in a few hundred takes as long as all others together."""
-    calls, advance = [0], Mission.advance
+    calls, advance = [0], Course.advance
 
     def counted(self, times, state):
         calls[-1] += 1
         return advance(self, times, state)
 
-    monkeypatch.setattr(Mission, "advance", counted)
+    monkeypatch.setattr(Course, "advance", counted)
     count = 64
     rings = [trajectories.circle(1.0 + k / count, height=0.3, laps=math.inf) for k in range(count)]
     with Simulation("flat", engine="mujoco") as simulation:

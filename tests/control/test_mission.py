@@ -8,7 +8,6 @@ import pytest
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.contracts.state import VehicleState
 from pegasus.control import Mission, trajectories
-from pegasus.control.mission_step import OwnTable
 from pegasus.control.trajectories import Point, Trajectory, trajectory_from_spec
 
 DT = 0.01
@@ -266,13 +265,13 @@ def test_points_made_ahead_are_those_of_each_time():
         {"land": {}},
     ]
     missions = [Mission(trajectory_from_spec(parts), count=1, relative=True, spin_up=1.0) for _ in range(2)]
-    tables = [OwnTable(mission, 1) for mission in missions]
     state = VehicleState.at_rest(1, 4)
     times = 0.052 * np.arange(400)
     times[150:] += 0.0123
     for t in times:
-        for table, interval in zip(tables, (0.0, 0.052), strict=True):
-            table.update(t, state, interval)
+        for mission, interval in zip(missions, (0.0, 0.052), strict=True):
+            mission.interval = interval
+            mission.update(t, state)
         each, ahead = (mission.reference for mission in missions)
         for name in ("position", "velocity", "acceleration", "yaw"):
             np.testing.assert_allclose(getattr(ahead, name), getattr(each, name), atol=1e-9)

@@ -10,13 +10,14 @@ import warp as wp
 
 from pegasus import Multirotor, Simulation
 from pegasus.base import compiler
+from pegasus.base.tracing import launches
 from pegasus.control import GeometricController, GuidedController
 from pegasus.isaac import lab_kernels
 from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
 SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
-kernels, kernel_of = {}, compiler.kernel_of
+kernels, kernel_of, source_of_trace = {}, compiler.kernel_of, launches.source_of_trace
 
 
 def kept(function, *arguments):
@@ -25,7 +26,13 @@ def kept(function, *arguments):
     return kernel
 
 
-compiler.kernel_of = kept
+def traced(trace, **options):
+    text = source_of_trace(trace, single=False, lanes=1)
+    kernels[f"{trace.title}_{trace.key}"] = launches.kernel_of_text(f"{trace.key}_gpu", text)
+    return source_of_trace(trace, **options)
+
+
+compiler.kernel_of, launches.source_of_trace = kept, traced
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
@@ -34,7 +41,7 @@ with Simulation("flat", observers=[EnergyAudit()]) as sim:
     pilot.takeoff()
     sim.run(1.2)
 for function in (lab_kernels.take_motion, lab_kernels.reset_motion, lab_kernels.find_body_force):
-    kept(function, {}, {}, False)
+    kept(function, {}, {})
 with tempfile.TemporaryDirectory() as folder:
     for key, kernel in kernels.items():
         kernel.module.options["block_dim"] = 256

@@ -10,11 +10,9 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.base import frames
-from pegasus.base.compiler import Rows
-from pegasus.base.step_math import Real, Reals, Vec3, exp, maximum, minimum
+from pegasus.base.step_math import Real, Reals, Vec3, maximum, minimum
 from pegasus.core.plant import Plant
-from pegasus.core.plant_energy import ENTRIES, EnergyRows, observe_energy
-from pegasus.core.plant_models import parameters_of
+from pegasus.core.plant_energy import ENTRIES
 from pegasus.dynamics import (
     Drag,
     FirstOrderMotor,
@@ -27,11 +25,10 @@ from pegasus.dynamics import (
     QuadraticDrag,
     QuadraticThrust,
     ThrustCurve,
-    plant,
 )
-from pegasus.dynamics.plant_rows import MotionRows, PlantRows
 from pegasus.dynamics.thrust_curves import QuadraticCoefficients, quadratic_thrust
 from pegasus.environment import Environment, InverseSquareGravity
+from tests.core.plain_step import advance_in_python, audit_in_python, observe_in_python
 
 LAG = FirstOrderMotor(time_constant_up=0.02, time_constant_down=0.04, max_speed=900.0, min_speed=-100.0)
 QUADRATIC = QuadraticThrust(thrust_constant=8e-6, moment_ratio=0.05)
@@ -82,26 +79,22 @@ def scattered(seed):
     columns["rotor_speed"][...] = rng.uniform(0, 700, columns["rotor_speed"].shape)
     columns["command"][...] = rng.uniform(-200, 1200, columns["command"].shape)
     columns["wake"][...] = rng.normal(size=columns["wake"].shape)
-    columns["in_wake"][::3] = 1
     columns["gust_rate"][...] = rng.normal(size=columns["gust_rate"].shape)
-    columns["gust_step"][::2] = 1
     columns["ground_offset"][...] = columns["position"][:, None, 2] - rng.uniform(0.05, 0.5)
     return made, vehicles
 
 
-def test_python_and_the_compiled_step_give_the_same_bits():
+@pytest.mark.parametrize("local_air", [False, True])
+def test_python_and_the_compiled_step_give_the_same_bits(local_air):
     """If this fails, a flight cannot be debugged in Python."""
     compiled, _ = scattered(1)
     plain, vehicles = scattered(1)
-    rows = Rows(PlantRows, {**plain.columns, **parameters_of(vehicles)}).python
-    motion = Rows(MotionRows, plain.columns).python
     free = [name for name in plain.columns if name.startswith("free_")]
     for _ in range(5):
-        compiled.advance(0.004)
+        compiled.advance(0.004, local_air=local_air)
         compiled.observe(0.004)
-        for i in range(plain.count):
-            plant.advance(i, rows, 0.004)
-            plant.observe(i, motion, 250.0)
+        advance_in_python(vehicles, plain.columns, 0.004, local_air=local_air)
+        observe_in_python(plain.count, plain.columns, 250.0)
         for made in (compiled, plain):
             for name in free:
                 made.columns[name.removeprefix("free_")][...] = made.columns[name]
@@ -116,7 +109,6 @@ def test_gust_rate_is_that_of_a_turning_body_of_air():
     for turning in (True, False):
         plant_of_air, vehicles = scattered(2)
         columns = plant_of_air.columns
-        columns["gust_step"][...], columns["in_wake"][...] = int(turning), int(not turning)
         first = 0
         for vehicle in vehicles:
             rows = slice(first, first + vehicle.count)
@@ -124,15 +116,16 @@ def test_gust_rate_is_that_of_a_turning_body_of_air():
             rotation = frames.matrix_from_quaternion(columns["orientation"][rows])
             arms = np.einsum("nij,rj->nri", rotation, vehicle.layout.position)
             wake = np.cross(columns["gust_rate"][rows][:, None], arms)
-            columns["wake"][rows, : vehicle.rotor_count] = wake
+            columns["wake"][rows, : vehicle.rotor_count] = 0.0 if turning else wake
+        if not turning:
+            columns["gust_rate"][...] = 0.0
         # So short that the arms do not turn.
-        plant_of_air.advance(1e-9)
+        plant_of_air.advance(1e-9, local_air=True)
         made.append(columns)
     turned, blown = made
     for name in ("rotor_force", "drag_force", "drag_torque", "rotor_torque"):
         np.testing.assert_allclose(turned[name], blown[name], rtol=1e-6, atol=1e-6, err_msg=name)
     still, _ = scattered(2)
-    still.columns["gust_step"][...] = still.columns["in_wake"][...] = 0
     still.advance(1e-9)
     for name in ("rotor_force", "drag_force"):
         assert (np.abs(still.columns[name] - turned[name]).max(axis=1) > 1e-3).any()
@@ -142,11 +135,8 @@ def test_python_and_the_compiled_energy_balance_give_the_same_bits():
     """If this fails, an audit of the same flight depends on how it was run."""
     compiled, _ = scattered(2)
     plain, vehicles = scattered(2)
-    compiled.audit(Environment(), 0.004)
-    plain.audit(Environment(), 0.004)
-    airframes = parameters_of(vehicles)["airframe"]
-    parameters = {"airframe": airframes, "gravity_parameters": [InverseSquareGravity().parameters]}
-    rows = Rows(EnergyRows, {**plain.columns, **parameters}).python
+    compiled.audit(Environment())
+    plain.audit(Environment())
     changed = ["position", "velocity", "angular_velocity", "orientation"]
     changed += [f"{part}{kind}" for part in ("", "rotor_", "drag_") for kind in ("force", "torque")]
     rng = np.random.default_rng(4)
@@ -157,8 +147,7 @@ def test_python_and_the_compiled_energy_balance_give_the_same_bits():
                 made.columns[name][...] = values
             made.columns["touched"][::2] = 1
         compiled.observe(0.004)
-        for i in range(plain.count):
-            observe_energy(i, rows, 250.0, 90.0, 1)
+        audit_in_python(vehicles, plain.columns, InverseSquareGravity(), 90.0, 250.0)
     for name, values in compiled.columns.items():
         np.testing.assert_array_equal(values, plain.columns[name], err_msg=name)
     for entry in ENTRIES:
@@ -256,14 +245,6 @@ class Slew(Motor):
     rate: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class NumpySlew(Motor):
-    rate: float
-
-    def step(self, speed, command, dt):
-        return speed + (command - speed).clip(-self.rate * dt, self.rate * dt)
-
-
 def sideways(p: "Sideways", speed: Real, air_velocity: Vec3, air_density: Real) -> tuple[Vec3, Vec3]:
     """Push along x and y with the air velocity at the rotor, and tilt about x."""
     thrust = p.constant * speed * speed
@@ -281,25 +262,19 @@ class Sideways(ThrustCurve):
 def rotor_drag(
     p: "RotorDrag", air_velocity: Vec3, angular_velocity: Vec3, rotor_speeds: Reals, air_density: Real
 ) -> tuple[Vec3, Vec3]:
-    """Resist in the plane of the rotors in proportion to their speeds."""
-    total = 0.0
+    """Resist in proportion to the velocity, and to the speeds of the rotors."""
+    total = 1.0
     for j in range(4):
-        total += rotor_speeds[j]
-    return air_velocity * (-p.strength * total), angular_velocity * -0.01
+        total += p.by_speed * rotor_speeds[j]
+    return air_velocity * (-p.strength * total), angular_velocity * -p.turning
 
 
 @dataclass(frozen=True, kw_only=True)
 class RotorDrag(Drag):
     law: ClassVar[Any] = staticmethod(rotor_drag)
     strength: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumpyDrag(Drag):
-    strength: float
-
-    def wrench(self, velocity, angular_velocity, air_density):
-        return -self.strength * velocity, -0.01 * angular_velocity
+    turning: float = 0.01
+    by_speed: float = 1.0
 
 
 def hovered(steps=100, **models):
@@ -318,70 +293,65 @@ def hovered(steps=100, **models):
 def test_a_custom_motor_is_compiled_and_keeps_its_own_state():
     """If this fails, a user's motor is ignored, or shares its state with others."""
     state, own = hovered(motor=Slew(rate=3000.0, max_speed=1000.0))
-    numpy, _ = hovered(motor=NumpySlew(rate=3000.0, max_speed=1000.0))
-    np.testing.assert_allclose(state.rotor_speed, numpy.rotor_speed, rtol=1e-12)
-    np.testing.assert_allclose(state.position, numpy.position, atol=1e-12)
+    command = np.arange(100)[:, None] / 250.0
+    expected = np.zeros(4)
+    for asked in 650.0 + 60.0 * np.sin(7.0 * command + 1.0 + np.arange(4)):
+        for _ in range(2):
+            expected += (asked - expected).clip(-3000.0 * 0.002, 3000.0 * 0.002)
+    np.testing.assert_allclose(state.rotor_speed[0], expected, rtol=1e-12)
     np.testing.assert_allclose(own[0, :, 0], 0.4, rtol=1e-12)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(state.position, hovered()[0].position, atol=1e-6)
 
 
-def late(p: "Late", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real) -> tuple[Real, Vec3]:
-    """Turn at the mean of the command and its own state, which follows within a tenth of a second."""
-    memory = state[0] + (command - state[0]) * (1.0 - exp(-10.0 * dt))
-    return 0.5 * (memory + command), Vec3(memory, 0.0, 0.0)
+@dataclass(frozen=True, kw_only=True)
+class ByStep(Slew):
+    def step(self, speed, command, dt):
+        return np.full_like(speed, 123.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Late(Motor):
-    law: ClassVar[Any] = staticmethod(late)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumpyCurve(ThrustCurve):
-    constant: float = 8.5e-6
-    slope: float = 0.1
-
+class ByThrust(QuadraticThrust):
     def thrust(self, rotor_speed, inflow, air_density):
-        force = self.constant * rotor_speed**2 - self.slope * inflow
-        return force, 0.02 * force
-
-
-def climbing(p: "Climbing", speed: Real, air_velocity: Vec3, air_density: Real) -> tuple[Vec3, Vec3]:
-    force = p.constant * speed * speed - p.slope * air_velocity[2]
-    return Vec3(0.0, 0.0, force), Vec3(0.0, 0.0, 0.02 * force)
+        return rotor_speed, rotor_speed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Climbing(ThrustCurve):
-    law: ClassVar[Any] = staticmethod(climbing)
-    constant: float = 8.5e-6
-    slope: float = 0.1
+class ByWrench(Drag):
+    def wrench(self, velocity, angular_velocity, air_density):
+        return -velocity, None
 
 
-def test_a_thrust_curve_in_numpy_sees_the_rotors_and_their_inflow():
-    """If this fails, such a curve ignores the state of the motor, the rotation, or the inflow."""
-    motor = Late(max_speed=1000.0)
-    numpy, own = hovered(motor=motor, thrust_curve=NumpyCurve())
-    compiled, _ = hovered(motor=motor, thrust_curve=Climbing())
-    without, _ = hovered(motor=motor, thrust_curve=Climbing(slope=0.0))
-    assert own[0, :, 0].max() > 100.0
-    # Held over each step, it errs by a part of a step.
-    np.testing.assert_allclose(numpy.position, compiled.position, atol=2e-4)
-    np.testing.assert_allclose(numpy.angular_velocity, compiled.angular_velocity, atol=5e-3)
-    assert np.abs(without.position - compiled.position).max() > 1e-2
-
-
-def test_a_class_that_overrides_the_method_of_a_law_is_called_by_python():
+@pytest.mark.parametrize(
+    ("field", "model", "method"),
+    [
+        ("motor", ByStep(rate=10.0, max_speed=1000.0), "step"),
+        ("thrust_curve", ByThrust(thrust_constant=8e-6, moment_ratio=0.05), "thrust"),
+        ("drag", ByWrench(), "wrench"),
+    ],
+)
+def test_a_model_in_numpy_is_refused_with_what_to_do(field, model, method):
     """If this fails, the method of a derived class is silently ignored."""
+    with pytest.raises(ConfigError, match=rf"{field}.*{method} in NumPy.*law.*wrench"):
+        Multirotor("iris", **{field: model})
 
-    @dataclass(frozen=True, kw_only=True)
-    class Faster(Slew):
-        def step(self, speed, command, dt):
-            return np.full_like(speed, 123.0)
 
-    state, _ = hovered(steps=3, motor=Faster(rate=10.0, max_speed=1000.0))
-    assert (state.rotor_speed == 123.0).all()
+def test_a_wrench_in_numpy_pushes_like_a_law():
+    """If this fails, a user's own aerodynamics turn wrong, act twice, or not at all."""
+
+    def wrench(vehicle, t):
+        velocity = frames.rotate_inverse(vehicle.state.rotation, vehicle.state.velocity)
+        return -0.5 * velocity, -0.01 * vehicle.state.angular_velocity
+
+    held, _ = hovered(wrench=wrench, drag=RotorDrag(strength=0.0, turning=0.0))
+    drag, _ = hovered(drag=RotorDrag(strength=0.5, turning=0.01, by_speed=0.0))
+    without, _ = hovered(drag=RotorDrag(strength=0.0, turning=0.0))
+    # Held over each step, it errs by a part of a step.
+    np.testing.assert_allclose(held.velocity, drag.velocity, atol=2e-3)
+    np.testing.assert_allclose(held.angular_velocity, drag.angular_velocity, atol=2e-3)
+    assert np.abs(without.velocity - drag.velocity).max() > 0.1
+    with pytest.raises(ConfigError, match=r"force by the wrench of vehicle 'own' = \(2,\).*shape"):
+        hovered(wrench=lambda _vehicle, _t: (np.zeros(2), np.zeros(3)))
 
 
 def test_a_custom_thrust_curve_answers_with_a_force_off_the_axis():
@@ -412,18 +382,18 @@ def test_a_custom_thrust_curve_flies_in_the_bits_of_the_same_shipped_one():
         np.testing.assert_array_equal(getattr(custom, name), getattr(shipped, name))
 
 
-def test_a_custom_drag_sees_the_rotor_speeds_and_a_numpy_one_is_held():
+def test_a_custom_drag_sees_the_rotor_speeds():
     """If this fails, a user's drag is ignored, or sees rotors at rest."""
     drag, _ = hovered(drag=RotorDrag(strength=1e-4))
-    held, _ = hovered(drag=NumpyDrag(strength=1e-4 * 4 * 650.0))
+    steady, _ = hovered(drag=RotorDrag(strength=1e-4 * (1.0 + 4 * 650.0), by_speed=0.0))
     assert drag.velocity[0, 0] < 4.0
-    np.testing.assert_allclose(drag.velocity[0, :2], held.velocity[0, :2], atol=0.05)
-    assert not np.array_equal(drag.velocity, held.velocity)
+    np.testing.assert_allclose(drag.velocity[0, :2], steady.velocity[0, :2], atol=0.05)
+    assert not np.array_equal(drag.velocity, steady.velocity)
 
 
 def unknown(p: "Unknown", air_velocity: Vec3, angular_velocity: Vec3, rotor_speeds: Reals, air_density: Real):
     """Use a function that cannot be compiled."""
-    return air_velocity * np.sum([p.strength]), angular_velocity
+    return air_velocity * np.sin(p.strength), angular_velocity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -434,7 +404,9 @@ class Unknown(Drag):
 
 def test_a_law_that_cannot_be_compiled_is_one_line_that_names_it():
     """If this fails, a user gets a page of a compiler's words."""
-    with pytest.raises(ConfigError, match="unknown") as caught:
+    with pytest.raises(
+        ConfigError, match=r"test_compiled_step.py:\d+: `return air_velocity \* np.sin"
+    ) as caught:
         hovered(steps=1, drag=Unknown(strength=1.0))
     assert "\n" not in str(caught.value)
     assert "pegasus.base.step_math" in str(caught.value)

@@ -10,11 +10,8 @@ from scipy.spatial.transform import Rotation
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
-from pegasus.base.compiler import Rows
 from pegasus.config.scenario import WorldSpec
-from pegasus.core.driven import hub_inertia
 from pegasus.core.plant import Plant
-from pegasus.core.plant_models import custom_laws, parameters_of, plant_rows_of
 from pegasus.dynamics import (
     Battery,
     ElectricMotor,
@@ -22,11 +19,10 @@ from pegasus.dynamics import (
     LinearDrag,
     PolynomialThrust,
     QuadraticThrust,
-    driven_rotors,
-    plant,
 )
-from pegasus.dynamics.plant_rows import MotionRows
 from pegasus.environment.wind import ConstantWind
+from pegasus.model.multirotor import hub_inertia
+from tests.core.plain_step import advance_in_python, observe_in_python
 from tests.flyers import PLAIN_IRIS
 
 WIND = np.array([3.0, -2.0, 1.0])
@@ -302,7 +298,7 @@ def test_windings_heat_makes_up_the_energy_of_a_powered_flight():
         columns["command"][...] = 400.0 + 300.0 * np.sin(0.01 * k)
         before = columns["rotor_speed"].copy()
         made.advance(0.001)
-        middle = columns["speed_middle"]
+        middle = 0.5 * (before + columns["rotor_speed"])
         voltage = 12.0 * columns["command"] / 800.0
         current = [(voltage - 0.011 * w) / 0.15 for w in (before, middle, columns["rotor_speed"])]
         squares = (current[0] ** 2 + 4 * current[1] ** 2 + current[2] ** 2) / 6.0
@@ -372,30 +368,18 @@ def scattered():
     return made, vehicles
 
 
-def test_python_and_the_compiled_step_give_the_same_bits(monkeypatch):
+def test_python_and_the_compiled_step_give_the_same_bits():
     """If this fails, a flight with electric motors cannot be debugged in Python."""
     compiled, _ = scattered()
     plain, vehicles = scattered()
-    custom = custom_laws(vehicles)
-    rows = plant_rows_of(custom, {**plain.columns, **parameters_of(vehicles)}).python
-    motion = Rows(MotionRows, plain.columns).python
-
-    def law(rows, kind, _model, *inputs):
-        return vehicles[1].motor.law(rows.custom_0[kind], *inputs)
-
-    monkeypatch.setattr(plant, "turn_motors", driven_rotors.turn_driven)
-    monkeypatch.setattr(plant, "take_torque", driven_rotors.take_shaft_torque)
-    monkeypatch.setattr(plant, "carry", driven_rotors.carry_driven)
-    monkeypatch.setattr(driven_rotors, "drive_torque", law)
     free = [name for name in plain.columns if name.startswith("free_")]
     compiled.prepare(0.004)
     compiled._draw = None
     for _ in range(5):
         compiled.advance(0.004)
         compiled.observe(0.004)
-        for i in range(plain.count):
-            plant.advance(i, rows, 0.004)
-            plant.observe(i, motion, 250.0)
+        advance_in_python(vehicles, plain.columns, 0.004)
+        observe_in_python(plain.count, plain.columns, 250.0)
         for made in (compiled, plain):
             for name in free:
                 made.columns[name.removeprefix("free_")][...] = made.columns[name]

@@ -12,11 +12,10 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 import warp as wp
 
 from pegasus import ConfigError, Multirotor
-from pegasus.base.compiler import Kernel, Rows, start_warp
+from pegasus.base.compiler import Rows, start_warp
 from pegasus.core.columns import own_columns
-from pegasus.core.plant_models import parameters_of
-from pegasus.dynamics import plant
-from pegasus.dynamics.plant_rows import PlantRows
+from pegasus.core.programs import VehicleGroup, machines_of
+from pegasus.isaac.lab_kernels import LabRows
 from tests.waits import LIMIT
 
 start_warp()
@@ -38,11 +37,15 @@ def end_of_step(device, count=300):
     """Return the columns after a step on a device."""
     vehicle = Multirotor("iris", sensors={})
     columns = columns_of(vehicle, count)
-    rows = Rows(PlantRows, {**columns, **parameters_of([vehicle])}, device=device)
-    rows.upload()
-    Kernel(plant.advance).launch(rows, count, 0.004)()
-    rows.download()
-    return columns
+    given = {
+        name: wp.array(values.reshape(count, -1), dtype=wp.float64, device=device)
+        for name, values in columns.items()
+        if values.dtype == np.float64
+    }
+    alarm = wp.zeros(1, dtype=wp.float64, device=device)
+    group = VehicleGroup(vehicle, machines_of(vehicle), given, count, alarm, device)
+    group.advance(0.004, local_air=False)
+    return {name: array.numpy() for name, array in given.items()}
 
 
 @pytest.mark.skipif(not hasattr(wp, "compile_aot_module"), reason="Warp 1.9 can compile without a GPU")
@@ -56,13 +59,13 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
     assert made.returncode == 0, made.stderr
     lines = dict(line.split() for line in made.stdout.splitlines())
     for part in (
-        "plant_advance",
-        "observe_energy",
+        "advance",
+        "audit",
         "imu_imu",
         "gps_gps",
-        "mission_step",
-        "guided_step",
-        "control",
+        "follow",
+        "govern",
+        "ControlFunction",
         "samples",
         "take_motion",
         "reset_motion",
@@ -83,4 +86,4 @@ def test_a_gpu_gives_the_same_step():
 def test_a_device_that_is_absent_is_refused_in_one_line():
     """If this fails, a wrong device ends in a traceback of Warp."""
     with pytest.raises(ConfigError, match=r"device = 'cuda:99': is not on this machine, which has cpu"):
-        end_of_step("cuda:99")
+        Rows(LabRows, {}, device="cuda:99")

@@ -1,19 +1,17 @@
 """Gradients through a hundred steps of a flight, against central differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import Multirotor
-from pegasus.base.compiler import Kernel, Rows
-from pegasus.base.gradients import Gradients
+from pegasus.base.tracing import trace, uniform_values, vjp
+from pegasus.base.tracing.launches import Program
 from pegasus.core.columns import own_columns
-from pegasus.core.plant_models import parameters_of, plant_kernel, plant_rows_of
-from pegasus.dynamics import GroundEffect, LinearDrag, QuadraticThrust, plant
-from pegasus.dynamics.plant_rows import PlantRows
+from pegasus.core.programs import VehicleGroup, machines_of
+from pegasus.dynamics import GroundEffect, LinearDrag, QuadraticThrust
+from pegasus.step.integrator import advance
 
 STEPS, DT = 100, 0.004
 HEIGHT = -0.2
@@ -24,21 +22,18 @@ NEXT = {
     "orientation": "free_orientation",
     "velocity": "free_velocity",
     "angular_velocity": "free_angular_velocity",
-    "rotor_speed": "speed_last",
-    "motor_state": "motor_state_last",
+    "rotor_speed": "rotor_speed",
 }
-"""Column at the start of a step, and that at the end of the step before, which is the same array."""
-
-kernel = Kernel(plant.integrate, gradients=True)
+"""Column at the start of a step, and that at its end."""
 
 
-def prepare(columns, k, ground_height):
+def prepare(columns, k):
     """Set the inputs of step k: a turning climb in wind, with the rotors at other speeds; and the start."""
     columns["gravity"][:, 2] = -9.81
     columns["air_density"][...] = 1.2
     columns["wind"][...] = (4.0, -3.0, 1.0)
     columns["highest_speed"][...] = 1100.0
-    columns["ground_offset"][...] = ground_height
+    columns["ground_offset"][...] = HEIGHT
     rotors = np.arange(columns["command"].shape[1])
     columns["command"][...] = 640.0 + 60.0 * np.sin(0.1 * k + rotors)
     if k == 0:
@@ -47,98 +42,103 @@ def prepare(columns, k, ground_height):
         columns["rotor_speed"][...] = 600.0
 
 
-def differentiable(vehicle, parameters, gradients):
-    """Fly with columns for each step; return these and the launches."""
-    steps = [own_columns(1, vehicle.rotor_count) for _ in range(STEPS)]
-    launches = []
-    for k, columns in enumerate(steps):
-        if k:
-            columns.update({start: steps[k - 1][end] for start, end in NEXT.items()})
-        prepare(columns, k, HEIGHT)
-        launches.append(kernel.launch(Rows(PlantRows, {**columns, **parameters}, gradients), 1, DT))
-    for launch in launches:
-        launch()
-    return steps, launches
+class Flight:
+    """Flight of one vehicle by the step that simulations use, and its derivatives."""
+
+    def __init__(self, vehicle):
+        self.columns, self.alarm = own_columns(1, vehicle.rotor_count), np.zeros(1)
+        self.group = VehicleGroup(vehicle, machines_of(vehicle), self.columns, 1, self.alarm)
+        self.numbers = {**uniform_values(self.group.machine), "dt": np.array([DT])}
+        arguments = self.group.arguments(local_air=False)
+        self.step = trace(advance, *arguments, outputs=("",))
+        self.arrays = {**self.columns, **self.numbers, "alarm": self.alarm}
+        self.launch = Program(self.step, lanes=1).launch(self.arrays, 1)
+
+    def fly(self, change=None):
+        """Fly, and return copies of the columns before each step."""
+        for values in self.columns.values():
+            values[...] = 0
+        self.columns["orientation"][:, 3] = 1.0
+        for name in ("drive", "thrust_share", "torque_share"):
+            self.columns[name][...] = 1.0
+        self.columns["ground_normal"][..., 2], self.columns["ceiling_normal"][..., 2] = 1.0, -1.0
+        self.columns["ceiling_offset"][...] = -1e9
+        before = []
+        for k in range(STEPS):
+            prepare(self.columns, k)
+            for name, values in (change or {}).items() if k == 0 else ():
+                self.columns[name] += values
+            before.append({name: values.copy() for name, values in self.columns.items()})
+            self.launch()
+            for start, end in NEXT.items():
+                self.columns[start][...] = self.columns[end]
+        return before
+
+    def derivatives(self, before):
+        """Return the derivatives of the loss by the inputs of the first step, and by parameters."""
+        backward = vjp(self.step)
+        arrays = {**{name: values.copy() for name, values in self.columns.items()}, **self.numbers}
+        for c in (*backward.inputs, *(c for c, _ in backward.outputs)):
+            if c.name.startswith("adjoint."):
+                arrays[c.name] = np.zeros((1, c.size))
+        launch = Program(backward, lanes=1).launch(arrays, 1)
+        end = {name: np.zeros((1, self.columns[name].size)) for name in NEXT}
+        end["position"][0] = 2.0 * (self.columns["position"][0] - TARGET)
+        parameters = {}
+        for values in reversed(before):
+            for name, column in values.items():
+                arrays[name][...] = column
+            for start, last in NEXT.items():
+                arrays[f"adjoint.{last}"][...] = end[start]
+            launch()
+            end = {name: arrays[f"adjoint.{name}"].copy() for name in NEXT}
+            for name in self.numbers:
+                if f"adjoint.{name}" in arrays:
+                    parameters[name] = parameters.get(name, 0.0) + arrays[f"adjoint.{name}"].copy()
+        inputs = {name: arrays[f"adjoint.{name}"].copy() for name in (*NEXT, "command", "wind")}
+        return inputs, parameters
 
 
-def shipped(vehicle, parameters, change=None):
-    """Fly with the step that simulations use; return its columns.
-
-    Args:
-        vehicle: The vehicle.
-        parameters: Its parameters.
-        change: What is added to columns of the first step, by name.
-    """
-    columns = own_columns(1, vehicle.rotor_count)
-    launch = plant_kernel(()).launch(plant_rows_of((), {**columns, **parameters}), 1, DT)
-    for k in range(STEPS):
-        prepare(columns, k, HEIGHT)
-        for name, values in (change or {}).items() if k == 0 else ():
-            columns[name] += values
-        launch()
-        for start, end in NEXT.items():
-            if end.startswith("free_"):
-                columns[start][...] = columns[end]
-    return columns
-
-
-def loss(columns):
+def loss(flight):
     """Return the squared distance of the last position to a point [m^2]."""
-    return float(((columns["free_position"][0] - TARGET) ** 2).sum())
+    return float(((flight.columns["position"][0] - TARGET) ** 2).sum())
 
 
 @pytest.fixture(scope="module", params=["iris", "typhoon_h", "iris over ground"])
-def flight(request):
-    """Vehicle, its parameters, the columns of each step of a flight, and the gradients of its loss."""
+def flown(request):
+    """Flight, and the derivatives of its loss."""
     model, over_ground = request.param.split()[0], request.param.endswith("ground")
     options: dict = {"ground_effect": GroundEffect()} if over_ground else {}
     drag = LinearDrag(coefficients=(0.5, 0.3, 0.2))
     options["thrust_curve"] = QuadraticThrust(thrust_constant=8.54858e-6, moment_ratio=0.06)
-    vehicle, gradients = Multirotor(model, sensors={}, drag=drag, **options), Gradients()
-    parameters = parameters_of([vehicle])
-    steps, launches = differentiable(vehicle, parameters, gradients)
-    end = steps[-1]["free_position"]
-    gradients.of(end)[...] = 2.0 * (end - TARGET)
-    for launch in reversed(launches):
-        launch.backward()
-    return vehicle, parameters, steps, gradients
-
-
-def changed(parameters, name, field, k, change):
-    """Return parameters with a changed number; k is its place in a triple."""
-    (old,) = parameters[name]
-    value = getattr(old, field)
-    if k is not None:
-        value = tuple(number + change * (j == k) for j, number in enumerate(value))
-    else:
-        value += change
-    return {**parameters, name: [replace(old, **{field: value})]}
+    flight = Flight(Multirotor(model, sensors={}, drag=drag, **options))
+    return flight, *flight.derivatives(flight.fly())
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "k"),
+    ("name", "k"),
     [
-        ("airframe", "mass", None),
-        ("airframe", "inverse_x", 0),
-        ("quadratic", "thrust_constant", None),
-        ("quadratic", "torque_constant", None),
-        ("linear_drag", "coefficients", 0),
-        ("linear_drag", "coefficients", 1),
-        ("linear_drag", "coefficients", 2),
-        ("first_order", "time_constant_up", None),
+        ("machine.body.mass", 0),
+        ("machine.body.inverse_x.0", 0),
+        ("machine.elements.0.air.parameters.thrust_constant", 0),
+        ("machine.elements.0.air.parameters.torque_constant", 0),
+        ("machine.drag.parameters.coefficients", 0),
+        ("machine.drag.parameters.coefficients", 2),
+        ("machine.elements.0.drive.parameters.time_constant_up", 0),
     ],
 )
-def test_gradients_by_parameters_are_central_differences(flight, name, field, k):
+def test_gradients_by_parameters_are_central_differences(flown, name, k):
     """If this fails, a parameter cannot be found from a flight by its gradient."""
-    vehicle, parameters, _, gradients = flight
-    value, derivative = getattr(parameters[name][0], field), gradients.of(parameters[name])[field][0]
-    if k is not None:
-        value, derivative = value[k], derivative[k]
+    flight, _, parameters = flown
+    numbers, derivative = flight.numbers[name], parameters[name][0, k]
+    value, found = numbers[k], []
     size = 1e-5 * value
-    low, high = (
-        loss(shipped(vehicle, changed(parameters, name, field, k, change))) for change in (-size, size)
-    )
-    difference = (high - low) / (2 * size)
+    for change in (-size, size):
+        numbers[k] = value + change
+        flight.fly()
+        found.append(loss(flight))
+    numbers[k] = value
+    difference = (found[1] - found[0]) / (2 * size)
     assert abs(difference * value) > 1e-3
     assert derivative == pytest.approx(difference, rel=1e-6)
 
@@ -146,36 +146,15 @@ def test_gradients_by_parameters_are_central_differences(flight, name, field, k)
 @pytest.mark.parametrize(
     "name", ["position", "velocity", "angular_velocity", "rotor_speed", "command", "wind"]
 )
-def test_gradients_by_state_and_inputs_are_central_differences(flight, name):
+def test_gradients_by_state_and_inputs_are_central_differences(flown, name):
     """If this fails, a command cannot be improved by its gradient."""
-    vehicle, parameters, steps, gradients = flight
-    derivative = gradients.of(steps[0][name])
+    flight, inputs, _ = flown
+    derivative = inputs[name]
     direction = np.random.default_rng(1).normal(size=derivative.shape)
-    size = 1e-5 * max(1.0, float(np.abs(steps[0][name]).max()))
-    low, high = (loss(shipped(vehicle, parameters, {name: change * direction})) for change in (-size, size))
-    assert (derivative * direction).sum() == pytest.approx((high - low) / (2 * size), rel=1e-6)
+    size = 1e-5 * max(1.0, float(np.abs(flight.columns[name]).max()))
+    found = []
+    for change in (-size, size):
+        flight.fly({name: change * direction})
+        found.append(loss(flight))
+    assert (derivative * direction).sum() == pytest.approx((found[1] - found[0]) / (2 * size), rel=1e-6)
     assert np.abs(derivative).min() > 0
-
-
-def test_a_flight_with_gradients_has_the_bits_of_the_shipped_step(flight):
-    """If this fails, what is differentiated is not what flies."""
-    vehicle, parameters, steps, _ = flight
-    other = shipped(vehicle, parameters)
-    for name in (*NEXT.values(), "rotor_force", "rotor_torque", "drag_force", "load", "shaft_power"):
-        np.testing.assert_array_equal(steps[-1][name], other[name], err_msg=name)
-    assert loss(other) > 1.0
-
-
-def test_the_mean_force_has_gradients(flight):
-    """If this fails, only the motion can be fitted, not a measured acceleration."""
-    vehicle, parameters, _, _ = flight
-    gradients, columns = Gradients(), own_columns(1, vehicle.rotor_count)
-    prepare(columns, 0, -100.0)
-    launch = kernel.launch(Rows(PlantRows, {**columns, **parameters}, gradients), 1, DT)
-    launch()
-    gradients.of(columns["load"])[0, 2] = 1.0
-    launch.backward()
-    assert gradients.of(parameters["airframe"])["mass"][0] == pytest.approx(-9.81, abs=0.1)
-    change = columns["load"][0, 2] - columns["drag_force"][0, 2] + 9.81 * vehicle.mass
-    by_thrust = gradients.of(parameters["quadratic"])["thrust_constant"][0]
-    assert by_thrust * vehicle.thrust_curve.thrust_constant == pytest.approx(change, rel=1e-3)

@@ -10,6 +10,7 @@ import pytest
 from flyers import HIGH, Constant, Listener, hovering
 
 from pegasus import Backend, ConfigError, Multirotor, Playback, Simulation
+from pegasus.base.step_math import Real, Vec3, sqrt
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Battery, IdealMotor, ThrustCurve
 from pegasus.sensors import IMU, Magnetometer
@@ -340,14 +341,18 @@ def test_teleport_checks_its_numbers(arguments, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def broken(_p: "Broken", speed: Real, _air_velocity: Vec3, _air_density: Real) -> tuple[Vec3, Vec3]:
+    """Return a thrust that is not a number."""
+    return Vec3(0.0, 0.0, sqrt(-1.0 - speed * speed)), Vec3(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken(ThrustCurve):
+    law = staticmethod(broken)
+
+
 def test_a_thrust_curve_that_fails_is_named():
     """NaN from a user's own model must stop at the door of the engine."""
-
-    @dataclass(frozen=True, kw_only=True)
-    class Broken(ThrustCurve):
-        def thrust(self, rotor_speed, inflow, air_density):
-            return rotor_speed * np.nan, rotor_speed
-
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", name="fine", position=(5, 0, 10)))
         sim.add(Multirotor("iris", name="broken", position=HIGH, thrust_curve=Broken()))

@@ -12,7 +12,7 @@ from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Reals, Vec3
 from pegasus.control import GeometricController, trajectories
-from pegasus.dynamics import Battery, Drag, Motor
+from pegasus.dynamics import Battery, Drag
 from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
@@ -170,42 +170,6 @@ def test_too_weak_copies_are_refused_when_they_join():
     message = r"^motor.max_speed, copy 1 = 1100.0: the vehicle cannot hover"
     with Simulation("flat") as simulation, pytest.raises(ConfigError, match=message):
         simulation.add(Multirotor(PLAIN_IRIS, count=2, variation={"mass": [1.5, 9.0]}))
-
-
-class NumpyMotor(Motor):
-    def step(self, speed, command, dt):
-        return command
-
-
-class NumpyDrag(Drag):
-    def wrench(self, velocity, angular_velocity, air_density):
-        return -0.1 * velocity, None
-
-
-def test_parameters_of_models_in_numpy_cannot_vary():
-    """Values would have no effect, since Python evaluates the model for all copies."""
-    with pytest.raises(
-        ConfigError, match="NumpyMotor is a model in NumPy, whose parameters are those of all"
-    ):
-        Multirotor(PLAIN_IRIS, count=2, motor=NumpyMotor(), variation={"motor.max_speed": [900.0, 1000.0]})
-
-
-def test_models_in_numpy_fly_with_varied_bodies():
-    """The air velocity at the centre of mass would be that of the first copy, or of none."""
-    centers = [[0.0, 0.0, 0.0], [0.02, 0.0, 0.03]]
-    options = {"drag": NumpyDrag(), "sensors": {}}
-    place = [[0.0, 0.0, 20.0], [3.0, 0.0, 20.0]]
-    backends = {"backends": [Constant(650.0)]}
-    batch = Multirotor(
-        PLAIN_IRIS, count=2, position=place, variation={"center_of_mass": centers}, **options, **backends
-    )
-    single = Multirotor(
-        {**IRIS, "center_of_mass": centers[1]}, position=place[1], **options, backends=[Constant(650.0)]
-    )
-    fly([batch], 1.0)
-    fly([single], 1.0)
-    for name in STATE:
-        np.testing.assert_array_equal(getattr(batch.state, name)[1], getattr(single.state, name)[0])
 
 
 def test_controllers_know_the_file_only():

@@ -7,13 +7,15 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.components import build
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3
+from pegasus.base.step_math import Quat, Vec3
 from pegasus.control import GeometricController, trajectories
-from pegasus.dynamics import GroundEffect
+from pegasus.dynamics import GroundEffect, IdealMotor, QuadraticThrust
 from pegasus.dynamics.ground_effect import image_upwash
-from pegasus.dynamics.surfaces import find_heights, ground_ratio
+from pegasus.model.multirotor import machine_of
 from pegasus.model.rotors import RotorLayout
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
+from pegasus.step.loads import NO_VECTOR, Air, heights_over, surface_ratio
+from pegasus.step.values import Planes
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 RHO = 1.225
@@ -33,27 +35,31 @@ def ratio(
     """Return the ratio of thrust with and without ground and ceiling, of level rotors above z = 0."""
     places, count = np.asarray(places, dtype=float), len(places)
     layout = RotorLayout(places, np.tile(axis, (count, 1)), np.ones(count))
-    squared, share = layout.stream_shares(radius)
+    parameters = SimpleNamespace(
+        mass=1.0,
+        inertia=np.eye(3),
+        center_of_mass=np.zeros(3),
+        rotor_inertia=0.0,
+        motor=IdealMotor(),
+        thrust_curve=QuadraticThrust(thrust_constant=1.0, moment_ratio=0.0),
+        drag=None,
+        ground_effect=effect,
+    )
+    machine = machine_of(layout, parameters, 2 * radius)
     # Rays end at twenty radii; the height above missing ground is the largest one.
     missing = places[:, 2] + height > 20 * radius
-    rows = SimpleNamespace(
-        kind=[0],
-        airframe=[SimpleNamespace(rotor_radius=radius, span=layout.span, rotor_count=count, ground_effect=1)],
-        image_sources=[effect],
-        rotor_apart=Table(np.concatenate([squared.ravel(), share])[None], Real),
-        rotor_position=Table(places[None], Vec3),
-        rotor_z=Table(layout.axis[None], Vec3),
-        ground_normal=Table(np.tile([0.0, 0.0, 1.0], (1, count, 1)), Vec3),
-        ground_offset=Table(np.where(missing, -1e9, 0.0)[None], Real),
-        height=Table(np.zeros((1, count)), Real),
-        ceiling_normal=Table(np.tile([0.0, 0.0, -1.0], (1, count, 1)), Vec3),
-        ceiling_offset=Table(np.full((1, count), -1e9 if ceiling is None else -ceiling), Real),
-        gap=Table(np.zeros((1, count)), Real),
-        air_density=Column(np.array([RHO]), Real),
+    planes = Planes(
+        (Vec3(0.0, 0.0, 1.0),) * count,
+        tuple(np.where(missing, -1e9, 0.0)),
+        (Vec3(0.0, 0.0, -1.0),) * count,
+        (-1e9 if ceiling is None else -ceiling,) * count,
     )
-    level = Quat(0.0, 0.0, 0.0, 1.0)
-    find_heights(0, rows, Vec3(0.0, 0.0, height), level)
-    return np.array([ground_ratio(0, rows, j, level, Vec3(*velocity), thrust) for j in range(count)])
+    level, x = Quat(0.0, 0.0, 0.0, 1.0), Vec3(0.0, 0.0, height)
+    air = Air(Vec3(*velocity), Vec3(*velocity), NO_VECTOR, (NO_VECTOR,) * count, RHO)
+    heights = heights_over(machine, x, level, planes.ground_normal, planes.ground_offset)
+    gaps = heights_over(machine, x, level, planes.ceiling_normal, planes.ceiling_offset)
+    given = machine, planes, air, heights, gaps, level
+    return np.array([surface_ratio(*given, j, thrust) for j in range(count)])
 
 
 def square(side):

@@ -69,8 +69,8 @@ def row_of(argument: Any, columns: dict[str, Any], i: int) -> Any:
     """Return the value of an argument of a step function in row i."""
     if not isinstance(argument, Argument):
         return argument
-    if argument.uniform:
-        return tuple(columns["time"].tolist()) if argument.name == "time" else argument.value
+    if argument.values:
+        return tuple(columns["time"].tolist()) if argument.name == "time" else argument.values[0]
     row, kind = columns[argument.name][i].tolist(), argument.kind
     if argument.width:
         return tuple(Vec3(*part) if kind is Vec3 else part for part in row)

@@ -23,7 +23,6 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_law import ATTITUDE, REFERENCE
 from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.control.guided_step import Flags
 from pegasus.core.multirotor import as_multirotor
 
 _SPIN_UP = 1.0
@@ -46,12 +45,12 @@ class AutopilotMission(GuidedMission):
 
     def __init__(self, *, count: int, height: float, speed: float, acceleration: float) -> None:
         super().__init__(count=count, spin_up=_SPIN_UP, height=height, speed=speed, acceleration=acceleration)
-        self.armed: Flags = self._rows["armed"]
-        """1 for vehicles that are armed, else 0, shape (N,)."""
-        self.armed[...] = self.ready[...] = 0
+        self.armed, self.ready = self.orders["armed"], self.orders["ready"]
+        """1 for vehicles that are armed, and for those that can take off, else 0, shape (N,)."""
+        self.armed[...] = self.ready[...] = 0.0
         self.base = np.full((count, 3), math.nan)
         """Position of each vehicle when it was last disarmed [m]."""
-        self._rows["place"] = self.base
+        self.orders["place"] = self.base
 
 
 class GuidedPilot:
@@ -104,7 +103,7 @@ class GuidedPilot:
         mission.ready[...] = mission.armed
         heights = self._take_off_heights
         if heights is not None:
-            mission.ready &= state.position[:, 2] > mission.base[:, 2] + _RISEN * heights
+            mission.ready *= state.position[:, 2] > mission.base[:, 2] + _RISEN * heights
         mission.update(t, seen)
         shares = self._thrust(seen)
         for row, autopilot in enumerate(self._autopilots):

@@ -9,7 +9,6 @@ import numpy as np
 from pegasus.backends.mavlink.autopilot_line import RETRY_INTERVAL, SET_POINT_INTERVAL, AutopilotLine, Lines
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission import Mission
-from pegasus.control.mission_step import OwnTable
 from pegasus.control.trajectories import Trajectory
 
 
@@ -81,7 +80,6 @@ class _Autopilot(AutopilotLine):
         # After a take-off command it is in the air when it begins to follow.
         spin_up = 1.0 if self._dialect.take_off_height is None else 0.0
         self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
-        self._table = OwnTable(self.mission, 1)
         self._start: list[float] | None = None
         self._state: VehicleState | None = None
         self._next_set_point = self._next_command = self._updated = -math.inf
@@ -100,7 +98,8 @@ class _Autopilot(AutopilotLine):
         if moves and armed and not self._landing and self._may_follow(own):
             # Physics steps decide on the time between set-points: it will be that of the last two.
             interval, self._updated = t - self._updated, t
-            self._table.update(t, own, interval if interval < 2 * SET_POINT_INTERVAL else 0.0)
+            self.mission.interval = interval if interval < 2 * SET_POINT_INTERVAL else 0.0
+            self.mission.update(t, own)
             self._flying = self._flying or self.mission.airborne
         over = self._flying and (self.mission.finished or self.mission.landing)
         if over or (self._flying and not armed):

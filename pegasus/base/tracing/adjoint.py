@@ -37,6 +37,8 @@ def vjp(trace: Trace) -> Trace:
                 chosen.add(value.place)
 
     for column, values in made.outputs:
+        if column.uniform:
+            continue
         inputs.append(Column(PREFIX + column.name, column.width))
         for k, value in enumerate(values):
             add(value, graph.raw("input", (PREFIX + column.name, k), REAL), of_choice=False)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pegasus.base.tracing.branches import with_branches
 from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
-from pegasus.base.tracing.traces import Trace
+from pegasus.base.tracing.traces import Column, Trace
 
 _SUPPORT = Path(__file__).with_name("lanes.h")
 _TYPES = {REAL: "px_reals", INTEGER: "px_wholes", WORD: "px_words", TRUTH: "px_truths"}
@@ -22,10 +23,11 @@ _ROW = 8
 
 
 def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
-    """Return the body of a C++ function (columns, first, last, steps) that runs a trace over rows.
+    """Return the body of a C++ function of (columns, part, first, last, step, steps) that runs a trace.
 
-    `columns` holds the addresses of inputs, then of outputs. Rows from `first` to `last` - 1 are run, each
-    for a number of steps, of which outputs with names of inputs are handed on.
+    `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart, from its
+    place `part` on. Rows from `first` to `last` - 1 are run, each for a number of steps, of which outputs
+    with names of inputs are handed on. Sequences are read at the number `step`.
 
     Args:
         trace: The trace.
@@ -49,55 +51,60 @@ class _Text:
     def text(self) -> str:
         """Return the whole text."""
         trace = self._trace
-        count = len(trace.inputs)
+        count, total = len(trace.inputs), len(trace.inputs) + len(trace.outputs)
         moving = [(k, c) for k, c in enumerate(trace.inputs) if not c.uniform]
-        results = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
-        every = [*moving, *((k, c) for k, c, _ in results)]
-        types = [_STORED[c.kind] for c in (*trace.inputs, *(c for _, c, _ in results))]
-        lines = [f"{t}* const c{k} = ({t}*)columns.data[{k}];" for k, t in enumerate(types)]
+        outputs = [(count + k, c, values) for k, (c, values) in enumerate(trace.outputs)]
+        results = [(k, c) for k, c, _ in outputs if not c.uniform]
+        types = [_STORED[c.kind] for c in (*trace.inputs, *(c for _, c, _ in outputs))]
+        lines = [f"{t}* const c{k} = ({t}*)columns.data[part + {k}];" for k, t in enumerate(types)]
+        # Rows of some arrays are longer than what is used of them; of others the length is known.
+        widths = {k: f"w{k}" if c.rows else str(c.size) for k, c in (*moving, *results)}
         for k, c in enumerate(trace.inputs):
-            if c.uniform and not c.table:
-                lines += [f"const px_reals i{k}_{n} = px_reals(c{k}[{n}]);" for n in range(c.size)]
+            if c.uniform:
+                row = f" + step % {c.length} * {c.size}" if c.length else ""
+                lines += [f"const px_reals i{k}_{n} = px_reals((c{k}{row})[{n}]);" for n in self._read(c)]
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
-        body = self._statements([s for s in trace.operations if s.place not in self._fixed])
+        varying = [s for s in trace.operations if s.place not in self._fixed]
+        kept = {x.place for _, values in trace.outputs for x in values if isinstance(x, Symbol)}
+        body = self._branched(varying, kept) if self._lanes == 1 else self._statements(varying)
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
-        lines += [f"{types[k]}* p{k} = c{k} + row * {c.size};" for k, c in every]
+        for k, c in (*moving, *results):
+            if c.rows:
+                lines.append(f"long long w{k} = columns.data[part + {total + k}];")
+            lines.append(f"{types[k]}* p{k} = c{k} + row * {widths[k]};")
         if self._lanes > 1:
-            lines += [f"{types[k]} b{k}[{c.size * self._lanes}];" for k, c in every]
+            lines += [f"{types[k]} b{k}[{c.size * self._lanes}];" for k, c in (*moving, *results)]
             lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
-            for k, c in moving:
-                size = c.size * self._lanes
-                lines.append(f"for (int n = 0; n < {size}; n++) b{k}[n] = n < left * {c.size} ? p{k}[n] : 0;")
-            lines += [f"p{k} = b{k};" for k, _ in every] + ["}"]
+            lines += [f"px_take(p{k}, {widths[k]}, {c.size}, left, b{k});" for k, c in moving]
+            lines += [f"p{k} = b{k};" for k, _ in (*moving, *results)]
+            lines += [f"w{k} = {c.size};" for k, c in (*moving, *results) if c.rows] + ["}"]
         for k, c in moving:
-            const = "" if c.name in self._carried else "const "
-            kind = _TYPES[c.kind]
-            lines += [
-                f"{const}{kind} i{k}_{n} = {kind[:-1]}_load(p{k}, {c.size}, {n});" for n in range(c.size)
-            ]
-        lines += [
-            f"{_TYPES[c.kind]} o{k}_{n} = {_TYPES[c.kind]}(0);" for k, c, _ in results for n in range(c.size)
-        ]
+            kind = _TYPES[c.kind] if c.name in self._carried else f"const {_TYPES[c.kind]}"
+            load = f"{_TYPES[c.kind][:-1]}_load"
+            lines += [f"{kind} i{k}_{n} = {load}(p{k}, {widths[k]}, {n});" for n in self._read(c)]
+        for k, c, _ in outputs:
+            lines += [f"{_TYPES[c.kind]} o{k}_{n} = {_TYPES[c.kind]}(0);" for n in range(c.size)]
         loop = bool(self._carried)
         if loop:
-            lines.append("for (long long step = 0; step < steps; step++) {")
+            lines.append("for (long long turn = 0; turn < steps; turn++) {")
         lines += body
-        for k, c, values in results:
+        for k, c, values in outputs:
             lines += [f"o{k}_{n} = {self._name(x, c.kind)};" for n, x in enumerate(values)]
-        for k, c, _ in results:
+            if c.uniform:
+                lines.append(f"px_signal(c{k}, o{k}_0, last - row);")
+        for k, c in results:
             if c.name in self._carried:
                 lines += [f"i{self._places[c.name]}_{n} = o{k}_{n};" for n in range(c.size)]
         if loop:
             lines.append("}")
-        for k, c, _ in results:
+        for k, c in results:
             store = f"{_TYPES[c.kind][:-1]}_store"
-            lines += [f"{store}(p{k}, {c.size}, {n}, o{k}_{n});" for n in range(c.size)]
+            lines += [f"{store}(p{k}, {widths[k]}, {n}, o{k}_{n});" for n in range(c.size)]
         if self._lanes > 1:
             lines.append(f"if (left < {self._lanes}) {{")
-            for k, c, _ in results:
-                lines.append(
-                    f"for (int n = 0; n < left * {c.size}; n++) (c{k} + row * {c.size})[n] = b{k}[n];"
-                )
+            for k, c in results:
+                width = f"columns.data[part + {total + k}]" if c.rows else c.size
+                lines.append(f"px_give(b{k}, c{k} + row * {width}, {width}, {c.size}, left);")
             lines.append("}")
         lines.append("}")
         head = [
@@ -106,6 +113,29 @@ class _Text:
             f"#define PEGASUS_LANES {self._lanes}",
         ]
         return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
+
+    def _read(self, column: Column) -> list[int]:
+        """Return the components of an input that are read; all if it is handed on."""
+        everything = column.name in self._carried
+        return [n for n in range(column.size) if everything or (column.name, n) in self._trace.read]
+
+    def _branched(self, symbols: Sequence[Symbol], kept: set[int]) -> list[str]:
+        """Return the lines of operations; those that only one side of a condition needs are in branches."""
+        lines: list[str] = []
+        line: list[Symbol] = []
+        for part in with_branches(symbols, kept | self._packs.keys()):
+            if isinstance(part, Symbol):
+                line.append(part)
+                continue
+            lines += self._statements(line)
+            line = []
+            lines += [f"{_TYPES[s.kind]} v{s.place};" for s in part.choices]
+            for k, opening in ((1, f"if ({self._name(part.choices[0].args[0], TRUTH)}) {{"), (2, "} else {")):
+                needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
+                lines += [opening, *self._branched(part.sides[k - 1], needed)]
+                lines += [f"v{s.place} = {self._name(s.args[k], s.kind)};" for s in part.choices]
+            lines.append("}")
+        return lines + self._statements(line)
 
     def _uniform_symbols(self) -> set[int]:
         """Return the operations that are the same for all rows; they stand before the loop."""
@@ -121,8 +151,6 @@ class _Text:
         lines: list[str] = []
         done: set[int] = set()
         for s in symbols:
-            if _is_fixed_read(s):
-                continue
             pack = self._packs.get(s.place)
             if pack is None or s.place in self._fixed:
                 lines.append(f"const {_TYPES[s.kind]} v{s.place} = {self._expression(s)};")
@@ -202,12 +230,9 @@ class _Text:
     def _name(self, value: Any, kind: str) -> str:
         """Return the name or the literal of a value of a kind."""
         if isinstance(value, Symbol):
-            name = f"v{value.place}"
             if value.op == "input":
-                name = f"i{self._places[value.args[0]]}_{value.args[1]}"
-            elif _is_fixed_read(value):
-                # Read where it is used: many of them would fill the registers before the loop.
-                name = f"px_reals({self._table(value.args[0])[0]}[{value.args[1]}])"
+                return f"i{self._places[value.args[0]]}_{value.args[1]}"
+            name = f"v{value.place}"
             if value.kind == kind:
                 return name
             if value.kind == TRUTH:
@@ -238,21 +263,12 @@ class _Text:
             return f"px_not({self._name(s.args[0], TRUTH)})"
         if s.op in ("int", "real", "word"):
             return f"px_convert({self._name(s.args[0], kinds[0])}, {_TYPES[s.kind]})"
-        if (
-            s.op == "floordiv"
-            and not isinstance(s.args[1], Symbol)
-            and s.args[1].bit_count() == 1
-            and s.args[1] > 0
-        ):
+        divisor = s.args[-1]
+        if s.op == "floordiv" and isinstance(divisor, int) and divisor > 0 and divisor.bit_count() == 1:
             # An arithmetic shift rounds down, too.
-            return f"{self._name(s.args[0], kinds[0])} >> {s.args[1].bit_length() - 1}"
+            return f"{self._name(s.args[0], kinds[0])} >> {divisor.bit_length() - 1}"
         names = (self._name(x, kinds[0]) for x in s.args)
         return f"px_{s.op}({', '.join(names)})"
-
-
-def _is_fixed_read(s: Symbol) -> bool:
-    """Return whether an operation reads a table at a constant place."""
-    return s.op == "gather" and not isinstance(s.args[1], Symbol)
 
 
 def _place(s: Symbol) -> tuple[Any, Any, int]:

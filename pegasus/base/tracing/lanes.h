@@ -63,12 +63,16 @@ auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* o
     const px_real* row = table + (k < 0 ? 0 : k < size ? k : size - 1);
     for (int q = 0; q < 8; q++) out[q] = row[q];
 };
-auto px_real_load = [](const px_real* rows, int width, int k) px_inline { return rows[k]; };
-auto px_real_store = [](px_real* rows, int width, int k, px_reals x) px_inline { rows[k] = x; };
-auto px_whole_load = [](const int* rows, int width, int k) px_inline { return px_wholes(rows[k]); };
-auto px_whole_store = [](int* rows, int width, int k, px_wholes x) px_inline { rows[k] = (int)x; };
-auto px_word_load = [](const px_uword* rows, int width, int k) px_inline { return rows[k]; };
-auto px_word_store = [](px_uword* rows, int width, int k, px_words x) px_inline { rows[k] = x; };
+auto px_real_load = [](const px_real* rows, long long width, int k) px_inline { return rows[k]; };
+auto px_real_store = [](px_real* rows, long long width, int k, px_reals x) px_inline { rows[k] = x; };
+auto px_whole_load = [](const int* rows, long long width, int k) px_inline { return px_wholes(rows[k]); };
+auto px_whole_store = [](int* rows, long long width, int k, px_wholes x) px_inline { rows[k] = (int)x; };
+auto px_word_load = [](const px_uword* rows, long long width, int k) px_inline { return rows[k]; };
+auto px_word_store = [](px_uword* rows, long long width, int k, px_words x) px_inline { rows[k] = x; };
+// Sets a number for all rows to 1 if that of this row is not 0.
+auto px_signal = [](px_real* cell, px_reals x, long long left) px_inline {
+    if (x != 0) cell[0] = px_real(1);
+};
 #else
 auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline {
     px_wholes place = k < px_wholes(0) ? px_wholes(0) : k;
@@ -119,32 +123,47 @@ auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* o
         _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) out[q][l] = table[place[l] + q];
 #endif
 };
-auto px_real_load = [](const px_real* rows, int width, int k) px_inline {
+auto px_real_load = [](const px_real* rows, long long width, int k) px_inline {
     if (width == 1) return px_reals(*(const px_unaligned*)rows);
     px_reals x;
     _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) x[l] = rows[l * width + k];
     return x;
 };
-auto px_real_store = [](px_real* rows, int width, int k, px_reals x) px_inline {
+auto px_real_store = [](px_real* rows, long long width, int k, px_reals x) px_inline {
     if (width == 1)
         *(px_unaligned*)rows = x;
     else
         _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) rows[l * width + k] = x[l];
 };
-auto px_whole_load = [](const int* rows, int width, int k) px_inline {
+auto px_signal = [](px_real* cell, px_reals x, long long left) px_inline {
+    px_truths on = px_is(x != px_reals(0));
+    if (__builtin_reduce_or(on) == 0) return;
+    for (int l = 0; l < PEGASUS_LANES && l < left; l++)
+        if (on[l]) cell[0] = px_real(1);
+};
+auto px_whole_load = [](const int* rows, long long width, int k) px_inline {
     px_wholes x;
     _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) x[l] = rows[l * width + k];
     return x;
 };
-auto px_whole_store = [](int* rows, int width, int k, px_wholes x) px_inline {
+auto px_whole_store = [](int* rows, long long width, int k, px_wholes x) px_inline {
     _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) rows[l * width + k] = (int)x[l];
 };
-auto px_word_load = [](const px_uword* rows, int width, int k) px_inline {
+auto px_word_load = [](const px_uword* rows, long long width, int k) px_inline {
     px_words x;
     _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) x[l] = rows[l * width + k];
     return x;
 };
-auto px_word_store = [](px_uword* rows, int width, int k, px_words x) px_inline {
+auto px_word_store = [](px_uword* rows, long long width, int k, px_words x) px_inline {
     _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) rows[l * width + k] = x[l];
+};
+// The last rows, fewer than the lanes: into a buffer with zeros behind them, and back.
+auto px_take = [](const auto* rows, long long width, int size, long long left, auto* buffer) {
+    for (int l = 0; l < PEGASUS_LANES; l++)
+        for (int k = 0; k < size; k++) buffer[l * size + k] = l < left ? rows[l * width + k] : 0;
+};
+auto px_give = [](const auto* buffer, auto* rows, long long width, int size, long long left) {
+    for (int l = 0; l < left; l++)
+        for (int k = 0; k < size; k++) rows[l * width + k] = buffer[l * size + k];
 };
 #endif

@@ -2,19 +2,21 @@
 
 import functools
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from pegasus.base.arrays import Array
 from pegasus.base.compiler import announce_compilation, compiled_once, start_warp
 from pegasus.base.errors import ConfigError
 from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
 from pegasus.base.tracing.emission import source_of_trace
 from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
-from pegasus.base.tracing.traces import FEWEST_ABREAST, PADDING, Argument, Column, Trace, structure, trace
+from pegasus.base.tracing.traces import FEWEST_ABREAST, TABLE_PADDING, Column, Trace, structure, trace
 
 LANES = 8
 """Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
@@ -23,8 +25,6 @@ _TYPES: dict[Any, Any] = {
 }  # fmt: skip
 _KINDS = {INTEGER: np.dtype(np.int32), WORD: np.dtype(np.uint64)}
 """Types of columns of whole numbers."""
-_STEPS = 4
-"""Place of the number of steps among the arguments of a kernel."""
 
 
 class Program:
@@ -62,120 +62,26 @@ class Program:
             ) from error
 
     def launch(self, arrays: Mapping[str, Any], count: int, *, apart: bool = True) -> "Launch":
-        """Return a prepared launch over rows 0 to count - 1 of arrays.
+        """Return a prepared launch over rows 0 to count - 1 of arrays; see `launch_parts`."""
+        return self.launch_parts([Part(arrays, 0, count)], apart=apart)
+
+    def launch_parts(self, parts: "Sequence[Part]", *, apart: bool = True) -> "Launch":
+        """Return a prepared launch over rows of several sets of arrays.
 
         Args:
-            arrays: Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform
-                inputs (width,). Those of NumPy on the CPU, of Warp on either. Outputs are written; an output
-                may be the array of an input. They are kept alive. A table with 7 numbers of room beyond its
-                end, as `uniform_values` makes it, is used as it stands; others are copied at each call.
-            count: Number of rows.
+            parts: The sets, such as those of vehicles of one structure; one alone on a GPU.
             apart: Whether several threads may run many rows.
 
         Raises:
             ValueError: If an array is missing, or has another shape or type.
         """
-        return Launch(self, arrays, count, apart=apart)
-
-
-class Launch:
-    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch`."""
-
-    def __init__(self, program: Program, arrays: Mapping[str, Any], count: int, *, apart: bool) -> None:
-        self._tables: list[tuple[Any, Any]] = []
-        self._vectors: list[Any] = []
-        self._device = program.device
-        columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
-        self._kept = [self._checked(program, column, arrays, count) for column in columns]
-        addresses = np.array([_address(a) for a in self._kept], dtype=np.uint64)
-        self._addresses: Any = wp.array(addresses, dtype=wp.uint64, device=self._device)
-        on_cpu = self._device == "cpu"
-        parts = portions(count) if on_cpu and apart else [(0, count)]
-        self._commands: list[Any] = [
-            wp.launch(
-                program.kernel,
-                1 if on_cpu else rows,
-                [self._addresses, first, first + rows, rows if on_cpu else 1, 1],
-                device=self._device,
-                record_cmd=True,
-                block_dim=1 if on_cpu else 256,
-            )
-            for first, rows in parts
-        ]
-        packed = [packed_launch(program.kernel, command) for command in self._commands] if on_cpu else []
-        self._packed = [part for part in packed if part is not None]
-        calls = [part.run for part in self._packed] or [command.launch for command in self._commands]
-        self._run = calls[0] if len(calls) == 1 else functools.partial(run_together, calls)
-        self._steps = 1
-
-    def __call__(self, steps: int = 1) -> None:
-        """Run all rows.
-
-        Args:
-            steps: Number of times, each from the outputs of the last one that have the name of an input.
-        """
-        if self._tables:
-            self._copy_tables()
-        if steps != self._steps:
-            for part in self._packed:
-                part.set(_STEPS, steps)
-            for command in self._commands:
-                command.set_param_at_index(_STEPS, steps)
-            self._steps = steps
-        self._run()
-
-    def _copy_tables(self) -> None:
-        for padded, values in self._tables:
-            if isinstance(padded, wp.array):
-                wp.copy(padded, values.flatten(), count=values.size)
-            else:
-                padded[: values.size] = values.reshape(-1)
-
-    def _checked(self, program: Program, column: Column, arrays: Mapping[str, Any], count: int) -> Any:
-        values: Any = arrays.get(column.name)
-        rows = 1 if column.uniform else count
-        title = f"{program.trace.title}: the column {column.name}"
-        if values is None:
-            raise ValueError(f"{title} is missing")
-        on_gpu = isinstance(values, wp.array)
-        if on_gpu and values.dtype not in _TYPES:
-            # Vectors of Warp are rows of numbers.
-            self._vectors.append(values)
-            real = wp.float64 if program.real == np.float64 else wp.float32
-            values = wp.array(
-                ptr=values.ptr, dtype=real, shape=(len(values), column.size), device=values.device
-            )
-        kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
-        expected = _KINDS.get(column.kind, program.real)
-        contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
-        if kind != expected or not contiguous or values.size < rows * column.size:
-            shape: tuple[int, ...] = (rows, column.width) if column.width else (rows,)
-            raise ValueError(
-                f"{title} is {kind} of shape {values.shape}; "
-                f"it must be contiguous {expected} of shape {shape}"
-            )
-        size = column.size + PADDING
-        if not column.table or values.size >= size:
-            return values
-        padded: Any = wp.zeros(size, values.dtype, self._device) if on_gpu else np.zeros(size, program.real)
-        self._tables.append((padded, values))
-        return padded
-
-
-def device_numbers(values: Any, device: str) -> Any:
-    """Return a copy of an array of double precision on a device.
-
-    Args:
-        values: The array.
-        device: `cpu`, or a GPU such as `cuda:0`.
-    """
-    return wp.array(values, dtype=wp.float64, device=device)
+        return Launch(self, parts, apart=apart)
 
 
 def program_of(
-    function: Any,
+    function: Callable[..., Any],
     *arguments: Any,
-    outputs: tuple[str, ...] = (),
+    outputs: Sequence[str] = (),
     count: int = LANES,
     device: str = "cpu",
 ) -> Program:
@@ -184,47 +90,194 @@ def program_of(
     Args:
         function: The function; see `trace`.
         arguments: Its arguments: inputs, and literals that can be hashed.
-        outputs: Names of the results.
+        outputs: Names of the results; see `trace`.
         count: Number of rows; few of them run one after another, which is sooner compiled.
         device: See `Program`.
 
     Raises:
         ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
     """
+    kinds = tuple(structure(argument) for argument in arguments)
     lanes = LANES if count >= FEWEST_ABREAST else 1
-    key = (
-        function,
-        outputs,
-        lanes,
-        device,
-        *(
-            (a.name, structure(a.value)) if isinstance(a, Argument) and a.uniform else (type(a), a)
-            for a in arguments
-        ),
-    )
+    key = function, kinds, tuple(outputs)
     with _LOCK:
-        if key not in _PROGRAMS:
+        made = _TRACES.get(key)
+        if made is None:
             try:
-                made = trace(function, *arguments, outputs=outputs)
+                made = _TRACES[key] = trace(function, *arguments, outputs=outputs)
             except TraceError as error:
                 raise ConfigError(
                     str(error),
                     field="law",
-                    remedy="use numbers, vectors and the functions of pegasus.base.step_math, "
-                    "or write the model in NumPy",
+                    remedy="use numbers, vectors and the functions of pegasus.base.step_math",
                 ) from error
-            _PROGRAMS[key] = Program(made, lanes=lanes, device=device)
-        return _PROGRAMS[key]
+        place = made.key, lanes, device
+        if place not in _PROGRAMS:
+            _PROGRAMS[place] = Program(made, lanes=lanes, device=device)
+        return _PROGRAMS[place]
 
 
+_TRACES: dict[Any, Trace] = {}
 _PROGRAMS: dict[Any, Program] = {}
 _LOCK = threading.RLock()
 
 
+@dataclass(frozen=True)
+class Part:
+    """Rows of a launch."""
+
+    arrays: Mapping[str, Any]
+    """Arrays by the names of the trace's columns, C-contiguous: (N,) or (N, width), uniform inputs (width,),
+    sequences (length, width). Those of NumPy on the CPU, of Warp on either. Rows of columns with several
+    numbers or vectors may be longer. Outputs are written; an output may be the array of an input. They are
+    kept alive. Tables that code reads by an index have 7 numbers of room behind their end, as
+    `uniform_values` makes it."""
+    first: int
+    """First row."""
+    last: int
+    """Row after the last one."""
+
+
+def rows_of(parts: Sequence[Part]) -> int:
+    """Return the largest number of rows of parts of a launch."""
+    return max(part.last - part.first for part in parts)
+
+
+class Launch:
+    """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch_parts`."""
+
+    def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
+        self._device, self._parts = program.device, parts
+        columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
+        self._kept = [[_checked(program, c, part) for c in columns] for part in parts]
+        on_cpu = self._device == "cpu"
+        total = sum(part.last - part.first for part in parts)
+        blocks: list[list[int]] = []
+        runs: list[tuple[int, int]] = []
+        for begin, rows in portions(total) if on_cpu and apart else [(0, total)]:
+            found = _within(parts, begin, begin + rows)
+            runs.append((len(blocks), len(found)))
+            for k, first, last in found:
+                blocks.append([first, last, *map(_address, self._kept[k]), *map(_width, self._kept[k])])
+        self._blocks: Any = wp.array(
+            np.array(blocks, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device=self._device
+        )
+        commands: list[Any] = [
+            wp.launch(
+                program.kernel,
+                size if on_cpu else total,
+                [self._blocks, 2 * len(columns) + 2, first, int(on_cpu), 0, 1],
+                device=self._device,
+                record_cmd=True,
+                block_dim=1 if on_cpu else 256,
+            )
+            for first, size in runs
+        ]
+        packed = [packed_launch(program.kernel, command) for command in commands] if on_cpu else []
+        self._commands = [part for part in packed if part is not None] or commands
+        self._calls = [part.run for part in packed if part is not None] or [c.launch for c in commands]
+        self._setters = [[_setter(command, k) for command in self._commands] for k in (4, 5)]
+        self._step, self._steps = 0, 1
+
+    def __call__(self, steps: int = 1, *, step: int = 0) -> None:
+        """Run all rows.
+
+        Args:
+            steps: Number of times, each from the outputs of the last one that have the name of an input.
+            step: Number of the step, which chooses the row of sequences.
+        """
+        if step != self._step:
+            self._step = step
+            for set_step in self._setters[0]:
+                set_step(step)
+        if steps != self._steps:
+            self._steps = steps
+            for set_steps in self._setters[1]:
+                set_steps(steps)
+        if len(self._calls) == 1:
+            self._calls[0]()
+        else:
+            run_together(self._calls)
+
+
+def _setter(command: Any, place: int) -> Callable[[int], None]:
+    """Return the function that sets an argument of a recorded launch."""
+    if hasattr(command, "setter"):
+        made: Callable[[int], None] = command.setter(place)
+        return made
+    return functools.partial(command.set_param_at_index, place)
+
+
+def _checked(program: Program, column: Column, part: Part) -> Any:
+    """Return the array of a column.
+
+    Raises:
+        ValueError: If it is missing, or has another shape or type.
+    """
+    values: Any = part.arrays.get(column.name)
+    rows = (column.length or 1) if column.uniform else part.last
+    title = f"{program.trace.title}: the column {column.name}"
+    if values is None:
+        raise ValueError(f"{title} is missing")
+    on_gpu = isinstance(values, wp.array)
+    if on_gpu and values.dtype not in _TYPES:
+        values = _as_rows(values, wp.float64 if program.real == np.float64 else wp.float32)
+    kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
+    expected = _KINDS.get(column.kind, program.real)
+    contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
+    if column.rows and not on_gpu and not contiguous:
+        # Views of the first numbers of longer rows.
+        contiguous = values[:1].flags.c_contiguous and values[0].size >= column.size
+    size = column.size + TABLE_PADDING if column.table else column.size
+    if kind != expected or not contiguous or values.size < rows * size:
+        shape: tuple[int, ...] = (rows, column.width) if column.width else (rows,)
+        room = f", and room for {TABLE_PADDING} more" if column.table else ""
+        raise ValueError(
+            f"{title} is {kind} of shape {values.shape}; "
+            f"it must be contiguous {expected} of shape {shape}{room}"
+        )
+    return values
+
+
+def _as_rows(values: Any, real: Any) -> Any:
+    """Return vectors of Warp as rows of numbers, on the same memory."""
+    width = values.strides[0] // np.dtype(_TYPES[real]).itemsize
+    return wp.array(ptr=values.ptr, dtype=real, shape=(len(values), width), device=values.device)
+
+
+def _within(parts: Sequence[Part], begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Return number, first and last row of the parts between two rows of all parts together."""
+    found, passed = [], 0
+    for k, part in enumerate(parts):
+        shift, count = part.first - passed, part.last - part.first
+        first, last = max(begin, passed) + shift, min(end, passed + count) + shift
+        if first < last:
+            found.append((k, first, last))
+        passed += count
+    return found
+
+
 def _address(values: Any) -> int:
     """Return the address of the first number of an array."""
-    address: int = values.ptr if isinstance(values, wp.array) else values.ctypes.data
+    address: int = values.ptr if isinstance(values, wp.array) else values.__array_interface__["data"][0]
     return address
+
+
+def _width(values: Any) -> int:
+    """Return how far the rows of an array are apart, in numbers."""
+    size = values.itemsize if isinstance(values, np.ndarray) else np.dtype(_TYPES[values.dtype]).itemsize
+    width: int = values.strides[0] // size
+    return width
+
+
+def on_device(values: Array, device: str) -> Any:
+    """Return numbers as an array on a device: the same array on the CPU, a copy on a GPU.
+
+    Args:
+        values: The numbers.
+        device: `cpu`, or a GPU such as `cuda:0`.
+    """
+    return values if device == "cpu" else wp.array(values, device=device)
 
 
 @functools.cache
@@ -235,12 +288,22 @@ def kernel_of_text(key: str, text: str) -> Any:
     module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False}
 
     @wp.func_native(text)  # type: ignore[untyped-decorator]
-    def rows(columns: wp.array(dtype=wp.uint64), first: wp.int64, last: wp.int64, steps: wp.int64):  # type: ignore
-        ...
+    def rows(  # type: ignore[no-untyped-def]
+        columns: wp.array(dtype=wp.uint64),  # type: ignore[valid-type]
+        part: int,
+        first: wp.int64,
+        last: wp.int64,
+        step: wp.int64,
+        steps: wp.int64,
+    ): ...
 
     @wp.kernel(module=module)  # type: ignore[untyped-decorator]
-    def run(columns: wp.array(dtype=wp.uint64), first: int, last: int, span: int, steps: int):  # type: ignore
-        start = first + wp.tid() * span  # type: ignore[operator]
-        rows(columns, wp.int64(start), wp.int64(wp.min(start + span, last)), wp.int64(steps))
+    def run(columns: wp.array(dtype=wp.uint64), width: int, begin: int, by_part: int, step: int, steps: int):  # type: ignore
+        part, row = 0, wp.tid()
+        first, last = wp.int64(row), wp.int64(row + 1)  # type: ignore[arg-type, operator]
+        if by_part != 0:
+            part = (begin + row) * width  # type: ignore[operator]
+            first, last = wp.int64(columns[part]), wp.int64(columns[part + 1])
+        rows(columns, part + 2, first, last, wp.int64(step), wp.int64(steps))
 
     return run

@@ -1,7 +1,8 @@
 """Symbols: numbers of a trace, and the graph of the operations that make them.
 
 An operation of constants is done at once, with the bits that compiled code has. Others are simplified only
-where no bit changes and no NaN or infinity is hidden: x * 0 and x + 0 stay. Equal operations are one.
+where no bit changes and no NaN or infinity is hidden: x * 0 and x + 0 stay, unless the zero is a `Known` one.
+Equal operations are one.
 """
 
 import math
@@ -12,9 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.step_types import Symbolic, Word, bits_of, floor, number_of, sqrt
+from pegasus.base.step_types import NOTHING, Known, Symbolic, Word, bits_of, floor, number_of, sqrt
 
 REAL, INTEGER, WORD, TRUTH = "real", "integer", "word", "truth"
+
+
+_FOREIGN = (
+    "a function of C or NumPy got a number that differs between rows; use those of pegasus.base.step_math"
+)
+_OF_NUMPY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"}
+"""Operations with numbers of NumPy on the left."""
 
 
 class TraceError(ValueError):
@@ -127,18 +135,30 @@ class Symbol(Symbolic):
         )
 
     def __float__(self) -> float:
-        raise TypeError("a function of C or NumPy got a number that differs between rows; "
-                        "use those of pegasus.base.step_math")  # fmt: skip
+        raise TypeError(_FOREIGN)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        op = _OF_NUMPY.get(function.__name__)
+        if op is None or method != "__call__" or options:
+            raise TypeError(_FOREIGN)
+        return self.graph.number(op, *inputs)
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.place}>"
 
 
 class InputTable:
-    """Table of numbers that is an input of a trace."""
+    """Table of numbers that is an input of a trace.
 
-    def __init__(self, graph: "Graph", name: str, size: int) -> None:
-        self.graph, self.name, self.size = graph, name, size
+    Args:
+        graph: The graph.
+        name: Name of the input.
+        size: Length of the table.
+        first: Place of its first number in the input, which holds the tables of several rows.
+    """
+
+    def __init__(self, graph: "Graph", name: str, size: int, first: Any = 0) -> None:
+        self.graph, self.name, self.size, self.first = graph, name, size, first
 
     def __len__(self) -> int:
         return self.size
@@ -146,7 +166,9 @@ class InputTable:
     def __getitem__(self, k: Any) -> Any:
         if not isinstance(k, Symbol) and not 0 <= k < self.size:
             raise IndexError(f"the table {self.name} has {self.size} numbers")
-        return self.graph.raw("gather", (self.name, k), REAL)
+        if not isinstance(k, Symbol) and not isinstance(self.first, Symbol):
+            return self.graph.raw("input", (self.name, k), REAL)
+        return self.graph.raw("gather", (self.name, self.graph.number("add", k, self.first)), REAL)
 
 
 def quotient(a: float, b: float) -> float:
@@ -238,7 +260,7 @@ class Graph:
         """Return a number as one of another kind; a real one is cut to a whole one."""
         own = kind_of(value)
         if own == kind:
-            return float(value) if kind == REAL and not isinstance(value, Symbol) else value
+            return value if kind != REAL or isinstance(value, Symbol | Known) else float(value)
         if own == TRUTH:
             return self.select(value, self.converted(1, kind), self.converted(0, kind))
         if kind == TRUTH:
@@ -269,6 +291,14 @@ class Graph:
 
     def _simplified(self, op: str, args: tuple[Any, ...], kind: str) -> Any:
         a, b = args[0], args[-1]
+        if op in ("add", "sub", "mul") and (Known in (type(a), type(b))):
+            left, right = (isinstance(x, Known) and x == 0.0 for x in (a, b))
+            if op == "mul" and (left or right):
+                return NOTHING
+            if right:
+                return a
+            if left:
+                return b if op == "add" else self.apply("neg", b, kind=kind)
         if op in ("and", "or"):
             for one, other in ((a, b), (b, a)):
                 if not isinstance(one, Symbol):

@@ -1,24 +1,27 @@
 """Traces: functions as straight lines of operations, with named columns as inputs and outputs."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, get_type_hints
+from types import SimpleNamespace
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from pegasus.base.arrays import Array
-from pegasus.base.step_types import Mat33, Quat, Vec3, Word
+from pegasus.base.step_types import Known, Mat33, Quat, Reals, Vec3, Word
 from pegasus.base.tracing.functions import Runner
 from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable, Symbol
 
-_SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
-_KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
+SHORT = 4
+"""Number of numbers up to which a tuple is no table."""
+TABLE_PADDING = 7
+"""Numbers behind the end of a table that a read of a row may touch."""
 FEWEST_ABREAST = 8
 """Number of rows from which on they are run side by side; code of single rows is sooner compiled."""
-PADDING = 7
-"""Numbers beyond the end of a table that a read of a row may touch."""
+_SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
+_KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,20 @@ class Argument:
     name: str
     kind: Any
     width: int
-    uniform: bool
-    value: Any = None
+    values: Sequence[Any] = ()
+    """Parameters: one structure for all rows, or one for each."""
+    length: int = 0
+    """Number of rows of a sequence."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Result of a traced function that tells whether a value is other than 0 in any row.
+
+    Its column has shape (1,): it is set to 1 by a launch, and never cleared.
+    """
+
+    value: Any
 
 
 def column(name: str, kind: Any = float, width: int = 0) -> Argument:
@@ -38,24 +53,47 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
     Args:
         name: Name of the column.
         kind: `Real`, `int`, `Word`, `Vec3`, `Quat`, or a dataclass of them, whose fields are columns
-            `name.field`.
+            `name.field`, or `field` if the name is empty. Fields of `Reals` and `tuple[Vec3, ...]` have
+            `width` values.
         width: Number of values per row, passed as a tuple; 0 for one value.
     """
-    return Argument(name, kind, width, uniform=False)
+    return Argument(name, kind, width)
 
 
 def uniform(name: str, value: Any) -> Argument:
     """Return an argument that is the same for all rows and may be changed without compiling anew.
 
-    Numbers of a dataclass are inputs; whole numbers, texts and functions among them are literals, since they
-    choose the structure of the code, as do fields with the metadata `literal`. A tuple of more than four
-    numbers and an array are tables.
+    Numbers of a dataclass, and of dataclasses and tuples in it, are inputs; whole numbers, texts, functions,
+    `Known` numbers and fields with the metadata `literal` are literals, since they choose the structure of
+    the code. A tuple of more than four numbers and an array are tables. A dataclass that stands in several
+    places is one.
 
     Args:
-        name: Name of the input; the fields of a dataclass are inputs `name.field`, parts of a tuple `name.0`.
+        name: Name of the input; the fields of a dataclass are inputs `name.field`.
         value: Its value now, from which the structure is taken.
     """
-    return Argument(name, type(value), 0, uniform=True, value=value)
+    return Argument(name, type(value), 0, (value,))
+
+
+def sequence(name: str, width: int, length: int) -> Argument:
+    """Return an argument that is the same for all rows and given ahead for several steps.
+
+    Args:
+        name: Name of the input, an array of shape (length, width) of which a launch reads one row.
+        width: Number of values, passed as a tuple.
+        length: Number of rows; the row of a step is that of its number modulo the length.
+    """
+    return Argument(name, float, width, length=length)
+
+
+def varied(name: str, values: Sequence[Any]) -> Argument:
+    """Return an argument as `uniform`, with a structure of its own for each row.
+
+    Args:
+        name: Name of the input.
+        values: Structures that differ in numbers only, one per row.
+    """
+    return Argument(name, type(values[0]), 0, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -71,8 +109,12 @@ class Column:
     uniform: bool = False
     table: bool = False
     """Whether it is a table of numbers that code reads by an index."""
+    rows: bool = False
+    """Whether the rows of its array may be longer than `width`."""
     kind: str = REAL
     """`real`, `integer` or `word`; an output has that of the input whose next value it is, else `real`."""
+    length: int = 0
+    """Number of rows of a sequence."""
 
     @property
     def size(self) -> int:
@@ -113,6 +155,12 @@ class Trace:
         return tuple(s for s in self.graph.symbols if s.place in used and s.op != "input")
 
     @cached_property
+    def read(self) -> frozenset[tuple[str, int]]:
+        """Names and components of the inputs that operations and outputs read."""
+        values = [a for s in self.operations for a in s.args] + [x for _, xs in self.outputs for x in xs]
+        return frozenset(a.args for a in values if isinstance(a, Symbol) and a.op == "input")
+
+    @cached_property
     def key(self) -> str:
         """Hash of the operations, constants and columns."""
         places = {s.place: k for k, s in enumerate(self.operations)}
@@ -137,7 +185,10 @@ def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] 
         arguments: Its arguments: `column` and `uniform` for inputs, anything else as it stands. Numbers in
             it are literals of the code.
         outputs: Names of the results where the function returns a tuple; `result` for a single one. An
-            output with the name of an input is its next value.
+            output with the name of an input is its next value. A dataclass without a name has outputs by the
+            names of its fields.
+
+    Inputs that are not used, and outputs that are their own input, are left out.
 
     Raises:
         TraceError: If the function cannot be traced; the message names file and line.
@@ -146,129 +197,176 @@ def trace(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] 
     inputs: list[Column] = []
     values = [_input(graph, a, inputs) if isinstance(a, Argument) else a for a in arguments]
     result = Runner(graph).call(function, *values)
-    many = isinstance(result, tuple)
+    many = isinstance(result, tuple) and len(outputs) != 1
     names = list(outputs) or ([f"result_{k}" for k in range(len(result))] if many else ["result"])
     results = [_output(name, part) for name, part in zip(names, result if many else [result], strict=True)]
     kinds = {c.name: c.kind for c in inputs}
-    flat = [(replace(c, kind=kinds.get(c.name, REAL)), part) for pairs in results for c, part in pairs]
-    return Trace(graph, inputs, flat, getattr(function, "__name__", type(function).__name__))
+    flat = [
+        (replace(c, kind=kinds.get(c.name, REAL)), values)
+        for pairs in results
+        for c, values in pairs
+        if not all(
+            isinstance(v, Symbol) and v.op == "input" and v.args == (c.name, k) for k, v in enumerate(values)
+        )
+    ]
+    title = getattr(function, "__name__", type(function).__name__)
+    gathered = {s.args[0] for s in graph.symbols if s.op == "gather"}
+    inputs = [replace(c, table=True) if c.name in gathered else c for c in inputs]
+    used = {c.name for c, _ in flat} | gathered | {name for name, _ in Trace(graph, [], flat, title).read}
+    return Trace(graph, [c for c in inputs if c.name in used], flat, title)
 
 
 def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     """Return the symbols of an argument, and note its columns."""
-    if argument.uniform:
-        return _uniform(graph, argument.name, argument.value, inputs)
-    return _varying(graph, argument.name, argument.kind, argument.width, inputs)
+    if argument.length:
+        inputs.append(Column(argument.name, argument.width, uniform=True, length=argument.length))
+        return tuple(_number(graph, argument.name, k) for k in range(argument.width))
+    if not argument.values:
+        return _varying(graph, argument.name, argument.kind, argument.width, inputs)
+    uniform_input = len(argument.values) == 1
+
+    def symbols(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        if table:
+            first: Any = 0
+            if any(v is not values[0] for v in values):
+                inputs.append(Column(f"{name}@", 0, kind=INTEGER))
+                first = _number(graph, f"{name}@", 0, INTEGER)
+            inputs.append(Column(name, size * len({id(v): 0 for v in values}), uniform=True))
+            return InputTable(graph, name, size, first)
+        inputs.append(Column(name, size, uniform=uniform_input))
+        parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))
+        return parts if size else parts[0]
+
+    return walk(argument.name, argument.values, symbols)
+
+
+def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], int, bool], Any]) -> Any:
+    """Return parameters with other numbers in place of theirs.
+
+    Args:
+        name: Name of the parameters.
+        values: Structures of the same shape.
+        leaf: Function (name, values, number of values, whether they are a table) that gives the numbers of a
+            field; a number that is no tuple has 0 values.
+    """
+    done: dict[tuple[int, ...], Any] = {}
+
+    def of(name: str, values: Sequence[Any]) -> Any:
+        first = values[0]
+        if is_dataclass(first) and not isinstance(first, type):
+            key = tuple(map(id, values))
+            if key not in done:
+                parts = {f.name: [getattr(v, f.name) for v in values] for f in fields(first)}
+                literal = {f.name for f in fields(first) if f.metadata.get("literal")}
+                done[key] = _filled(
+                    type(first),
+                    {n: p[0] if n in literal else of(f"{name}.{n}", p) for n, p in parts.items()},
+                )
+            return done[key]
+        if isinstance(first, SimpleNamespace):
+            members = {n: of(f"{name}.{n}", [getattr(v, n) for v in values]) for n in vars(first)}
+            return SimpleNamespace(**members)
+        if isinstance(first, np.ndarray) and first.ndim == 1:
+            return leaf(name, values, len(first), True)
+        if isinstance(first, Vec3 | Quat):
+            numbers = [tuple(v[k] for k in range(_SIZES[type(v)])) for v in values]
+            return type(first)(*of(name, numbers))
+        if isinstance(first, tuple):
+            if first and all(type(x) in (float, int, np.float64) for x in first):
+                return leaf(name, values, len(first), len(first) > SHORT)
+            return tuple(of(f"{name}.{k}", [v[k] for v in values]) for k in range(len(first)))
+        if isinstance(first, float | np.floating) and not all(
+            isinstance(v, Known) and v == first for v in values
+        ):
+            return leaf(name, values, 0, False)
+        return first
+
+    return of(name, values)
+
+
+def uniform_values(argument: Argument) -> dict[str, Any]:
+    """Return the values of an argument of `uniform` or `varied` by column, as arrays: (width,) or (N, width).
+
+    Tables have room behind their end, as `Program.launch` needs it.
+    """
+    found: dict[str, Any] = {}
+
+    def gather(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        if table:
+            tables = {id(v): v for v in values}
+            if len(tables) > 1:
+                places = {key: k * size for k, key in enumerate(tables)}
+                found[f"{name}@"] = np.array([places[id(v)] for v in values], dtype=np.int32)
+            flat = [x for numbers in tables.values() for x in numbers]
+            found[name] = np.array([*flat, *[0.0] * TABLE_PADDING], dtype=np.float64)
+        else:
+            array = np.array(values, dtype=np.float64)
+            found[name] = array[0].reshape(-1) if len(values) == 1 else array
+        return math.nan if size == 0 else (math.nan,) * size
+
+    walk(argument.name, argument.values, gather)
+    return found
+
+
+def structure(argument: Any) -> Any:
+    """Return what an argument adds to the structure of a trace; equal for arguments with one code."""
+    if not isinstance(argument, Argument):
+        return type(argument), argument
+    if not argument.values:
+        return argument
+    found: list[Any] = [argument.name, len(argument.values) > 1]
+    shared: dict[int, str] = {}
+
+    def note(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        # Tables that are one, and fields of one structure, have one input.
+        found.append((shared.setdefault(id(values[0]), name) if table else name, size))
+        return math.nan if size == 0 else (math.nan,) * size
+
+    made = walk(argument.name, argument.values, note)
+    return (*found, _literals(made))
+
+
+def _literals(value: Any) -> Any:
+    """Return the literals of parameters as something that can be a key."""
+    if isinstance(value, SimpleNamespace):
+        return tuple((name, _literals(part)) for name, part in vars(value).items())
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value), tuple(_literals(getattr(value, f.name)) for f in fields(value))
+    if isinstance(value, tuple):
+        return tuple(map(_literals, value))
+    if isinstance(value, Vec3 | Quat):
+        return type(value), tuple(repr(value[k]) for k in range(_SIZES[type(value)]))
+    return repr(value) if isinstance(value, float) else (type(value), value)
 
 
 def _varying(graph: Graph, name: str, kind: Any, width: int, inputs: list[Column]) -> Any:
     if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        made = {f.name: _varying(graph, f"{name}.{f.name}", hints[f.name], 0, inputs) for f in fields(kind)}
+        hints, within = get_type_hints(kind), f"{name}." if name else ""
+        made = {
+            f.name: _varying(graph, within + f.name, *_field_kind(hints[f.name], width), inputs)
+            for f in fields(kind)
+        }
         return _filled(kind, made)
     size = _SIZES[kind]
     if width and size:
-        inputs.append(Column(name, width * size))
+        inputs.append(Column(name, width * size, rows=True))
         parts = [_number(graph, name, k) for k in range(width * size)]
         return tuple(kind(*parts[k * size : k * size + size]) for k in range(width))
     number = _KINDS.get(kind, REAL)
-    inputs.append(Column(name, width or size, kind=number))
+    inputs.append(Column(name, width or size, rows=width > 0, kind=number))
     parts = [_number(graph, name, k, number) for k in range(max(width or size, 1))]
     if width:
         return tuple(parts)
     return kind(*parts) if size else parts[0]
 
 
-def _uniform(graph: Graph, name: str, value: Any, inputs: list[Column]) -> Any:
-    parts = _parts(name, value)
-    if parts is not None:
-        made = {key: _uniform(graph, title, part, inputs) for key, title, part in parts}
-        return tuple(made.values()) if isinstance(value, tuple) else _filled(type(value), made)
-    numbers = _numbers(value)
-    if numbers is None:
-        return value.value if isinstance(value, _Literal) else value
-    size = len(numbers)
-    table = _is_table(value)
-    inputs.append(Column(name, 0 if isinstance(value, float) else size, uniform=True, table=table))
-    if table:
-        return InputTable(graph, name, size)
-    symbols: list[Any] = [_number(graph, name, k) for k in range(size)]
-    if isinstance(value, tuple):
-        return tuple(symbols)
-    return type(value)(*symbols) if isinstance(value, Vec3 | Quat) else symbols[0]
-
-
-def uniform_values(argument: Argument) -> dict[str, Any]:
-    """Return the values of a uniform argument's columns by name, as arrays of shape (width,).
-
-    Tables have room beyond their end, as `Program.launch` needs it to use them without a copy.
-
-    Args:
-        argument: The argument.
-    """
-
-    def gather(name: str, value: Any) -> None:
-        parts = _parts(name, value)
-        if parts is not None:
-            for _, title, part in parts:
-                gather(title, part)
-            return
-        numbers = _numbers(value)
-        if numbers is not None:
-            found[name] = np.zeros(len(numbers) + (PADDING if _is_table(value) else 0))
-            found[name][: len(numbers)] = numbers
-
-    found: dict[str, Any] = {}
-    gather(argument.name, argument.value)
-    return found
-
-
-def structure(value: Any) -> Any:
-    """Return what the code of a uniform argument depends on: types, lengths of tables, and literals.
-
-    Args:
-        value: Value of the argument.
-    """
-    parts = _parts("", value)
-    if parts is not None:
-        return type(value), *((key, structure(part)) for key, _, part in parts)
-    numbers = _numbers(value)
-    return (type(value), value) if numbers is None else (type(value), len(numbers))
-
-
-@dataclass(frozen=True)
-class _Literal:
-    """Number of a dataclass that chooses the structure of the code."""
-
-    value: Any
-
-
-def _parts(name: str, value: Any) -> list[tuple[Any, str, Any]] | None:
-    """Return key, title and value of each part of a dataclass or a mixed tuple; None for a single value."""
-    if is_dataclass(value) and not isinstance(value, type | _Literal):
-        return [
-            (f.name, f"{name}.{f.name}", _Literal(part) if f.metadata.get("literal") else part)
-            for f in fields(value)
-            for part in (getattr(value, f.name),)
-        ]
-    if isinstance(value, tuple) and _numbers(value) is None:
-        return [(k, f"{name}.{k}", part) for k, part in enumerate(value)]
-    return None
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > 4)
-
-
-def _numbers(value: Any) -> Sequence[float] | Array | None:
-    """Return the numbers of a uniform value that are inputs; None for literals and composed values."""
-    if isinstance(value, Vec3 | Quat):
-        return [value[k] for k in range(_SIZES[type(value)])]
-    if isinstance(value, tuple):
-        return value if value and all(isinstance(x, int | float) for x in value) else None
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return value
-    return [value] if isinstance(value, float) else None
+def _field_kind(hint: Any, width: int) -> tuple[Any, int]:
+    """Return kind and width of a field of a dataclass of columns."""
+    if hint == Reals:
+        return float, width
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], width
+    return hint, 0
 
 
 def _filled(kind: Any, values: dict[str, Any]) -> Any:
@@ -284,7 +382,7 @@ def _number(graph: Graph, name: str, k: int, kind: str = REAL) -> Symbol:
 
 
 def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:
-    """Return the columns of a result and their values."""
+    """Return the columns of a result and their values; names of the fields of a result without a name."""
     if isinstance(value, Vec3 | Quat):
         size = _SIZES[type(value)]
         return [(Column(name, size), tuple(value[k] for k in range(size)))]
@@ -292,12 +390,15 @@ def _output(name: str, value: Any) -> list[tuple[Column, tuple[Any, ...]]]:
         return [(Column(name, 9), tuple(x for row in value.rows for x in row))]
     if isinstance(value, tuple | list):
         if all(isinstance(x, Symbol | int | float) for x in value):
-            return [(Column(name, len(value)), tuple(value))]
+            return [(Column(name, len(value), rows=True), tuple(value))]
         parts = [_output(name, x) for x in value]
         flat = tuple(x for part in parts for _, xs in part for x in xs)
-        return [(Column(name, len(flat)), flat)]
+        return [(Column(name, len(flat), rows=True), flat)]
+    if isinstance(value, Signal):
+        return [(Column(name, 0, uniform=True), (value.value,))]
     if is_dataclass(value):
-        found = [_output(f"{name}.{f.name}", getattr(value, f.name)) for f in fields(value)]
+        within = f"{name}." if name else ""
+        found = [_output(within + f.name, getattr(value, f.name)) for f in fields(value)]
         return [pair for pairs in found for pair in pairs]
     if isinstance(value, dict):
         return [pair for key, part in value.items() for pair in _output(key, part)]

@@ -44,7 +44,7 @@ def flat_result(value: Any) -> list[float]:
 
 def drawn(laws: Laws, made: Trace, count: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return columns of random numbers, the last rows with edge values among them."""
-    given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.uniform]
+    given = [a for _, arguments in laws.values() for a in arguments if isinstance(a, Argument) and a.values]
     arrays: dict[str, Array] = {name: values for a in given for name, values in uniform_values(a).items()}
     for c in made.inputs:
         if not c.uniform:
@@ -62,7 +62,9 @@ def row_of(name: str, kind: Any, width: int, arrays: Mapping[str, Array], i: int
         hints = get_type_hints(kind)
         parts: Any = (row_of(f"{name}.{f.name}", hints[f.name], 0, arrays, i) for f in fields(kind))
         return kind(*parts)
-    row = arrays[name][i].tolist()
+    # An argument that the function does not use is no input.
+    size = width or {Vec3: 3, Quat: 4}.get(kind, 1)
+    row = arrays[name][i].tolist() if name in arrays else [1.0] * size
     return tuple(row) if width else kind(*row)
 
 
@@ -70,8 +72,8 @@ def by_python(law: Any, arguments: Sequence[Any], arrays: Mapping[str, Array], i
     """Return the numbers of a law for a row; None where Python raises an error of arithmetic."""
     values: list[Any] = []
     for a in arguments:
-        if not isinstance(a, Argument) or a.uniform:
-            values.append(a.value if isinstance(a, Argument) else a)
+        if not isinstance(a, Argument) or a.values:
+            values.append(a.values[0] if isinstance(a, Argument) else a)
         else:
             values.append(row_of(a.name, a.kind, a.width, arrays, i))
     try:

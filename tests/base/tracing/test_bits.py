@@ -15,7 +15,7 @@ from pegasus.base.step_math import (
     rotation_quaternion,
     rotation_vector,
 )
-from pegasus.base.tracing import column, uniform
+from pegasus.base.tracing import Argument, column, uniform
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.motors import FirstOrderMotor, first_order_motor
 from pegasus.dynamics.thrust_curves import (
@@ -112,7 +112,7 @@ def shipped() -> Laws:
 
 def renamed(argument: Any, prefix: str) -> Any:
     """Return an argument with a name of its own; literals as they are."""
-    if not hasattr(argument, "uniform"):
+    if not isinstance(argument, Argument):
         return argument
     return column(f"{prefix}_{argument.name}", argument.kind, argument.width)
 

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from pegasus import Multirotor
-from pegasus.base.step_math import Real, Reals, Vec3
+from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import column, uniform
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_step import Body, Setpoint
 from pegasus.control.geometric import geometric_law
-from pegasus.control.mixing import Mixing, allocate
+from pegasus.control.mixing import allocated
 from tests.base.tracing.comparison import differences
-from tests.base.tracing.plant_step import Cells
 
 Triple = tuple[float, float, float]
 
@@ -36,15 +35,8 @@ class Gains:
     drag_compensation: float = 0.5
 
 
-def allocated(mixing: Mixing, force: Vec3, torque: Vec3, lower: Real, upper: Real) -> Reals:
-    """Return the thrusts of four rotors."""
-    thrust: Any = Cells([0.0] * 4, table=True)
-    allocate(0, thrust, mixing, force, torque, lower, upper)
-    return tuple(thrust[0, r] for r in range(4))
-
-
-def test_control_has_the_bits_of_python() -> None:
-    """A controller would fly otherwise when it is compiled, or with many vehicles."""
+def control() -> dict[str, Any]:
+    """Return the allocation and the geometric law, with gains as literals and as inputs."""
     vehicle = Multirotor("iris", sensors={})
     mixing = Allocation(vehicle.layout, np.zeros(3), 0.016, np.diag([0.03, 0.03, 0.06])).mixing
     wrench = [column("force", Vec3), column("torque", Vec3), column("lower"), column("upper")]
@@ -53,7 +45,12 @@ def test_control_has_the_bits_of_python() -> None:
     for name, own in (("literal", Gains()), ("input", uniform("gains", Gains()))):
         arguments = [own, column(f"{name}_body", Body), column(f"{name}_goal", Setpoint)]
         laws[name] = geometric_law, [*arguments, *state] if name == "input" else [*arguments, *LEVEL]
-    assert differences(laws) == []
+    return laws
+
+
+def test_control_has_the_bits_of_python() -> None:
+    """A controller would fly otherwise when it is compiled, or with many vehicles."""
+    assert differences(control()) == []
 
 
 LEVEL = [Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0.0]

@@ -16,6 +16,7 @@ from tests.base.tracing.comparison import traced
 from tests.base.tracing.laws import counted
 from tests.base.tracing.plant_step import step_trace
 from tests.base.tracing.test_bits import elementary_functions, own
+from tests.base.tracing.test_control import control
 
 pytestmark = pytest.mark.skipif(
     not hasattr(wp, "compile_aot_module"), reason="this version of Warp compiles for present GPUs only"
@@ -36,7 +37,8 @@ def drawn() -> Any:
 
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize(
-    "make", [lambda: traced(own()), lambda: traced(elementary_functions()), drawn, plant]
+    "make",
+    [lambda: traced(own()), lambda: traced(elementary_functions()), lambda: traced(control()), drawn, plant],
 )
 def test_code_of_a_gpu_compiles_without_fused_operations(make: Any, single: bool, tmp_path: Path) -> None:
     """A fleet on a GPU would not start, or fly apart from one on the CPU."""

@@ -19,7 +19,7 @@ from pegasus.base.tracing.launches import Program, program_of
 from pegasus.dynamics.drag import LinearDrag, linear_drag
 from tests.base.tracing import laws
 from tests.base.tracing.comparison import equal, flat_result
-from tests.base.tracing.plant_step import STATE, flying, own_thrust, step_of, step_trace
+from tests.base.tracing.plant_step import STATE, flying, step_of, step_trace
 
 
 @pytest.mark.parametrize(
@@ -245,15 +245,14 @@ def test_the_step_of_the_plant_has_the_bits_of_python(name: str) -> None:
     single = Program(made, lanes=1).launch(one, count)
     for _ in range(3):
         single()
-    with own_thrust(vehicle):
-        for i in range(count):
-            rows = [start[n][i].tolist() for n in (*STATE, "rotor_speed", "command")]
-            state: Any = Vec3(*rows[0]), Quat(*rows[1]), Vec3(*rows[2]), Vec3(*rows[3]), rows[4]
-            for _ in range(3):
-                state = step(*state, rows[5])
-            for n, value in zip((*STATE, "rotor_speed"), state, strict=True):
-                assert equal(np.array(flat_result(value)), many[n][i]), n
-                assert equal(many[n][i], one[n][i]), n
+    for i in range(count):
+        rows = [start[n][i].tolist() for n in (*STATE, "rotor_speed", "command")]
+        state: Any = Vec3(*rows[0]), Quat(*rows[1]), Vec3(*rows[2]), Vec3(*rows[3]), rows[4]
+        for _ in range(3):
+            state = step(*state, rows[5])
+        for n, value in zip((*STATE, "rotor_speed"), state, strict=True):
+            assert equal(np.array(flat_result(value)), many[n][i]), n
+            assert equal(many[n][i], one[n][i]), n
 
 
 def test_single_precision_is_near() -> None:

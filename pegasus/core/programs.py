@@ -1,0 +1,225 @@
+"""Compiled programs of the step: one per structure of a model, launched over the rows of its vehicles.
+
+Warp is imported when a program is first made.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.tracing import column, structure, uniform, uniform_values, varied
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.columns import copy_columns
+from pegasus.model.machine import Machine
+from pegasus.model.multirotor import machine_of
+from pegasus.step.integrator import advance
+from pegasus.step.values import Held, Inputs, LocalAir, Planes, State
+
+
+def machines_of(vehicle: Vehicle) -> list[Machine]:
+    """Return the models of a vehicle: one for all copies, or one for each if they vary.
+
+    Args:
+        vehicle: The vehicle.
+    """
+    diameter = vehicle.spec.propeller.diameter
+    return [machine_of(vehicle.layout, parameters, diameter) for parameters in vehicle.parameters]
+
+
+def model_argument(name: str, models: Sequence[Any], count: int) -> Any:
+    """Return the models of copies as an argument of a trace.
+
+    Args:
+        name: Name of the argument.
+        models: One for all copies, or one for each.
+        count: Number of copies.
+    """
+    if len(models) == 1:
+        return uniform(name, models[0])
+    return varied(name, [models[k % len(models)] for k in range(count)])
+
+
+def launch_of(
+    function: Callable[..., Any], kind: type, columns: Mapping[str, Any], count: int, device: str = "cpu"
+) -> Callable[[float], None]:
+    """Return the launch of a function (columns, number) of rows, which is called with the number.
+
+    Args:
+        function: The function.
+        kind: Dataclass of its columns.
+        columns: Arrays by name.
+        count: Number of rows.
+        device: Device of the arrays.
+    """
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import program_of
+
+    given = Numbers(device, value=0.0)
+    arguments = column("", kind), uniform("value", 0.0)
+    program = program_of(function, *arguments, outputs=("",), count=count, device=device)
+    launch = program.launch({**columns, **given.arrays}, count)
+
+    def run(value: float) -> None:
+        given.set("value", value)
+        launch()
+
+    return run
+
+
+class Numbers:
+    """Numbers that are the same for all rows, as arrays of a launch.
+
+    Args:
+        device: Device of the arrays.
+        values: Numbers by name.
+    """
+
+    def __init__(self, device: str, **values: float) -> None:
+        self._on_cpu = device == "cpu"
+        self.arrays = arrays_on(device, {name: np.array([value]) for name, value in values.items()})
+        """Arrays by name."""
+
+    def set(self, name: str, value: float) -> None:
+        """Set a number."""
+        if self._on_cpu:
+            self.arrays[name][0] = value
+        else:
+            self.arrays[name].fill_(value)
+
+
+def arrays_on(device: str, arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Return arrays on a device.
+
+    Args:
+        device: `cpu`, or a GPU such as `cuda:0`.
+        arrays: The arrays by name.
+    """
+    # Not at the top: it imports Warp, which is not needed to build vehicles.
+    from pegasus.base.tracing.launches import on_device
+
+    return {name: on_device(values, device) for name, values in arrays.items()}
+
+
+class VehicleGroup:
+    """Rows of vehicles with the same model, and their step.
+
+    Args:
+        vehicle: The first of the vehicles.
+        machines: Their models: one, or one for each row.
+        columns: Columns of their rows.
+        count: Number of rows.
+        alarm: Number that is set to 1 after a fault of a row, shape (1,).
+        device: Device of the columns.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        machines: Sequence[Machine],
+        columns: Mapping[str, Any],
+        count: int,
+        alarm: Any,
+        device: str = "cpu",
+    ) -> None:
+        self.columns, self.count = columns, count
+        self.machine = model_argument("machine", machines, count)
+        self.body = model_argument("body", [machine.body for machine in machines], count)
+        self.rotor_count, self.device = vehicle.rotor_count, device
+        self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
+        self._numbers = Numbers(device, dt=0.0)
+        parameters = arrays_on(device, uniform_values(self.machine))
+        self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
+        self._dt = 0.0
+        self._launches: dict[bool, Callable[[], None]] = {}
+
+    def arguments(self, *, local_air: bool) -> list[Any]:
+        """Return the arguments of the step's trace.
+
+        Args:
+            local_air: Whether the air differs between the rotors, or turns.
+        """
+        rotors = self.rotor_count
+        return [
+            self.machine,
+            column("", State, rotors),
+            column("", Inputs, rotors),
+            column("", LocalAir, rotors) if local_air else None,
+            column("", Planes, rotors) if self._surfaces else None,
+            column("", Held) if self._held else None,
+            uniform("dt", 0.0),
+        ]
+
+    def prepare(self, *, local_air: bool) -> None:
+        """Compile the step; see `advance`."""
+        if local_air not in self._launches:
+            from pegasus.base.tracing.launches import program_of
+
+            arguments = self.arguments(local_air=local_air)
+            program = program_of(advance, *arguments, outputs=("",), count=self.count, device=self.device)
+            self._launches[local_air] = program.launch(self._arrays, self.count)
+
+    def advance(self, dt: float, *, local_air: bool) -> None:
+        """Run the step.
+
+        Args:
+            dt: Length of the step [s].
+            local_air: Whether the air differs between the rotors, or turns.
+        """
+        if dt != self._dt:
+            self._dt = dt
+            self._numbers.set("dt", dt)
+        launch = self._launches.get(local_air)
+        if launch is None:
+            self.prepare(local_air=local_air)
+            launch = self._launches[local_air]
+        launch()
+
+
+def grouped(
+    vehicles: Sequence[Vehicle], columns: Mapping[str, Array], alarm: Array
+) -> Sequence[VehicleGroup]:
+    """Return groups of neighbouring vehicles with equal models.
+
+    Args:
+        vehicles: All vehicles, in the order of their rows.
+        columns: Columns of the plant, M rows each.
+        alarm: Number that is set to 1 after a fault of a row, shape (1,).
+    """
+    runs: list[tuple[Vehicle, list[Machine], int, int]] = []
+    first = 0
+    for vehicle in vehicles:
+        machines, end = machines_of(vehicle), first + vehicle.count
+        last = runs[-1] if runs else None
+        if last is not None and _are_alike(last[0], last[1], vehicle, machines):
+            runs[-1] = (*last[:3], end)
+        else:
+            runs.append((vehicle, machines, first, end))
+        first = end
+    return [
+        VehicleGroup(
+            vehicle,
+            machines,
+            {
+                name: columns[name][start:end, : vehicle.rotor_count] if table else columns[name][start:end]
+                for name, table, _ in copy_columns()
+            },
+            end - start,
+            alarm,
+        )
+        for vehicle, machines, start, end in runs
+    ]
+
+
+def _are_alike(
+    vehicle: Vehicle, models: Sequence[Machine], other: Vehicle, others: Sequence[Machine]
+) -> bool:
+    """Return whether two vehicles have one model of the same structure and numbers, and the same inputs."""
+    if vehicle.has_own_wrench != other.has_own_wrench or len(models) != 1 or len(others) != 1:
+        return False
+    one, other_one = uniform("machine", models[0]), uniform("machine", others[0])
+    if structure(one) != structure(other_one):
+        return False
+    mine, its = uniform_values(one), uniform_values(other_one)
+    return all(np.array_equal(mine[name], its[name]) for name in mine)

@@ -1,0 +1,101 @@
+"""Model of a machine as its step takes it: a body, and the elements that push it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pegasus.base.step_math import Real, Vec3
+
+Law = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Law of a part, and its parameters."""
+
+    law: Law
+    parameters: Any
+
+
+@dataclass(frozen=True)
+class Body:
+    """Rigid body of a machine, with everything that stands on it."""
+
+    mass: Real
+    """Mass [kg]."""
+    center_of_mass: Vec3
+    """Centre of mass in the body frame [m]."""
+    inertia_x: Vec3
+    """Rows of the inertia about the centre of mass, body frame [kg m^2]."""
+    inertia_y: Vec3
+    inertia_z: Vec3
+    inverse_x: Vec3
+    """Rows of the inverse of the inertia that turns with the body [1/(kg m^2)]: without that of free shafts
+    about their axes."""
+    inverse_y: Vec3
+    inverse_z: Vec3
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What moves the shaft of an element.
+
+    The law of a drive that gives a speed is (parameters, speed, state, command, voltage, dt) -> (speed,
+    state) after dt; that of one that gives a torque is (parameters, speed, state, command, voltage) ->
+    (torque [N m], rate of the state, electrical power [W]).
+    """
+
+    law: Law
+    parameters: Any
+    gives_torque: bool
+    """Whether the shaft turns freely: its speed is integrated together with the body."""
+    has_state: bool
+    """Whether the law has a state of its own."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """Part of a machine with a shaft, on which the air acts: a rotor."""
+
+    position: Vec3
+    """Where it stands relative to the centre of mass, body frame [m]."""
+    x: Vec3
+    """Axes of its frame in the body frame; z is that of its shaft."""
+    y: Vec3
+    z: Vec3
+    sense: Real
+    """+1 for a shaft that turns counter-clockwise about z at a positive speed, -1 for clockwise."""
+    inertia: Real
+    """Inertia of what turns about z [kg m^2]."""
+    air: Part
+    """Law (parameters, speed, air velocity, air density) -> (force [N], torque [N m]) in the element's frame;
+    the torque about z counts against the sense of rotation."""
+    drive: Drive
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """Gain of thrust near the ground, and below a ceiling; see `pegasus.dynamics.ground_effect`."""
+
+    upwash: Part
+    radius: Real
+    """Radius of the rotors [m]."""
+    span: Real
+    """Largest distance of two rotors [m]."""
+    apart: tuple[Real, ...]
+    """Squared distances of all pairs of rotors, row by row [m^2], then their shares in their streams."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Model of a vehicle."""
+
+    body: Body
+    elements: tuple[Element, ...]
+    drag: Part | None
+    """Law (parameters, air velocity, angular velocity, speeds of the elements, air density) -> (force [N],
+    torque [N m] about the centre of mass), body frame; None without one."""
+    middle: Vec3
+    """Mean of the elements' places in the body frame [m], where the drag meets the air."""
+    surfaces: Surfaces | None
+    """Ground and ceiling effect; None without one."""

@@ -1,0 +1,184 @@
+"""Force and torque of the elements and the drag of a machine at an instant."""
+
+from dataclasses import dataclass
+
+from pegasus.base.step_math import NOTHING, Quat, Real, Reals, Vec3, cross, dot, rotate, rotate_inverse
+from pegasus.dynamics.ground_effect import ceiling_gain, ceiling_ratio, hover_share, thrust_ratio
+from pegasus.model.machine import Element, Machine, Surfaces
+from pegasus.step.values import Inputs, LocalAir, Planes
+
+NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
+
+
+@dataclass(frozen=True)
+class Air:
+    """Motion of a machine relative to the air, in the body frame."""
+
+    through: Vec3
+    """Velocity of the centre of mass relative to the wind, world [m/s]."""
+    velocity: Vec3
+    """The same in the body frame, relative to air that turns [m/s]."""
+    gust_rate: Vec3
+    """Angular velocity of the air [rad/s]."""
+    wake: tuple[Vec3, ...]
+    """Velocity of the air at each element beyond that [m/s]."""
+    density: Real
+    """Air density [kg/m^3]."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Wrench of the elements and of the drag, and the powers of the shafts."""
+
+    rotor_force: Vec3
+    """Force of the elements, body frame [N]."""
+    rotor_torque: Vec3
+    """Their torque about the centre of mass, body frame [N m]."""
+    drag_force: Vec3
+    """Force of the drag, body frame [N]."""
+    drag_torque: Vec3
+    """Its torque, body frame [N m]."""
+    shaft_torque: Reals
+    """Torque of the air against the turning of each shaft [N m]."""
+    shaft_power: Real
+    """Power that the air takes from all shafts [W]."""
+
+
+def air_of(machine: Machine, inputs: Inputs, local: LocalAir | None, q: Quat, v: Vec3) -> Air:
+    """Return the motion of a machine relative to the air.
+
+    Args:
+        machine: The machine.
+        inputs: Inputs of the step.
+        local: Air that differs between the elements; None if it does not.
+        q: Attitude.
+        v: Velocity of the centre of mass, world [m/s].
+    """
+    through = v - inputs.wind
+    velocity = rotate_inverse(q, through)
+    if local is None:
+        wake = tuple(NO_VECTOR for _ in machine.elements)
+        return Air(through, velocity, NO_VECTOR, wake, inputs.air_density)
+    rate = rotate_inverse(q, local.gust_rate)
+    wake = tuple(rotate_inverse(q, blown) for blown in local.wake)
+    velocity = velocity - cross(rate, machine.body.center_of_mass)
+    return Air(through, velocity, rate, wake, inputs.air_density)
+
+
+def loads_of(
+    machine: Machine,
+    thrust_share: Reals,
+    torque_share: Reals,
+    planes: Planes | None,
+    air: Air,
+    x: Vec3,
+    q: Quat,
+    w: Vec3,
+    speeds: Reals,
+) -> Loads:
+    """Return the loads at an instant.
+
+    Args:
+        machine: The machine.
+        thrust_share: Shares of the force and the torque of each element.
+        torque_share: Likewise.
+        planes: Planes below and above the elements, for a machine with `surfaces`.
+        air: Its motion relative to the air.
+        x: Centre of mass in the world [m].
+        q: Attitude.
+        w: Angular velocity, body frame [rad/s].
+        speeds: Speeds of the shafts [rad/s].
+    """
+    force = NO_VECTOR
+    moment = NO_VECTOR
+    power: Real = NOTHING
+    shaft_torque = []
+    heights: Reals = ()
+    gaps: Reals = ()
+    if planes is not None:
+        heights = heights_over(machine, x, q, planes.ground_normal, planes.ground_offset)
+        gaps = heights_over(machine, x, q, planes.ceiling_normal, planes.ceiling_offset)
+    for j in range(len(machine.elements)):
+        element = machine.elements[j]
+        pushed, turned = element_wrench(element, speeds[j], air, air.wake[j], w)
+        pushed = pushed * thrust_share[j]
+        turned = turned * torque_share[j]
+        if planes is not None:
+            ratio = surface_ratio(machine, planes, air, heights, gaps, q, j, pushed[2])
+            pushed = Vec3(pushed[0], pushed[1], pushed[2] * ratio)
+        power = power + turned[2] * speeds[j]
+        shaft_torque.append(turned[2])
+        pull = in_body(element, pushed)
+        force = force + pull
+        # The body feels the reaction to the torque that turns the shaft.
+        reaction = Vec3(turned[0], turned[1], -(element.sense * turned[2]))
+        moment = moment + cross(element.position, pull) + in_body(element, reaction)
+    resistance, damping = drag_wrench(machine, air, w, speeds)
+    return Loads(force, moment, resistance, damping, tuple(shaft_torque), power)
+
+
+def in_body(element: Element, v: Vec3) -> Vec3:
+    """Return a vector of an element's frame in the body frame."""
+    return element.x * v[0] + element.y * v[1] + element.z * v[2]
+
+
+def element_wrench(element: Element, speed: Real, air: Air, wake: Vec3, w: Vec3) -> tuple[Vec3, Vec3]:
+    """Return force [N] and torque [N m] of an element in its frame."""
+    flow = air.velocity + cross(w - air.gust_rate, element.position) - wake
+    through = Vec3(dot(element.x, flow), dot(element.y, flow), dot(element.z, flow))
+    force, torque = element.air.law(element.air.parameters, speed, through, air.density)
+    return force, torque
+
+
+def drag_wrench(machine: Machine, air: Air, w: Vec3, speeds: Reals) -> tuple[Vec3, Vec3]:
+    """Return force [N] and torque about the centre of mass [N m] of the drag, body frame.
+
+    The velocity of the air is the mean at the elements, as far as it differs between them.
+    """
+    if machine.drag is None:
+        return NO_VECTOR, NO_VECTOR
+    velocity = air.velocity - cross(air.gust_rate, machine.middle - machine.body.center_of_mass)
+    mean = NO_VECTOR
+    for blown in air.wake:
+        mean = mean + blown
+    velocity = velocity - mean * (1.0 / len(machine.elements))
+    force, torque = machine.drag.law(machine.drag.parameters, velocity, w, speeds, air.density)
+    return force, torque
+
+
+def heights_over(
+    machine: Machine, x: Vec3, q: Quat, normals: tuple[Vec3, ...], offsets: Reals
+) -> tuple[Real, ...]:
+    """Return the distances of the elements from planes [m]."""
+    heights = []
+    for j in range(len(machine.elements)):
+        center = x + rotate(q, machine.elements[j].position)
+        heights.append(dot(center, normals[j]) - offsets[j])
+    return tuple(heights)
+
+
+def surface_ratio(
+    machine: Machine, planes: Planes, air: Air, heights: Reals, gaps: Reals, q: Quat, j: int, thrust: Real
+) -> Real:
+    """Return the ratio of a rotor's thrust with to its thrust without ground and ceiling effect."""
+    surfaces = machine.surfaces
+    assert surfaces is not None
+    axis = rotate(q, machine.elements[j].z)
+    p = surfaces.upwash.parameters
+    count = len(machine.elements)
+    upwash = surfaces.upwash.law(p, heights, surfaces.apart, j, count, surfaces.radius, surfaces.span)
+    share = share_along(surfaces, air.through, planes.ground_normal[j], thrust, air.density)
+    ratio = thrust_ratio(upwash, dot(axis, planes.ground_normal[j]), share)
+    if p.ceilings:
+        normal = planes.ceiling_normal[j]
+        gain = ceiling_gain(gaps[j], surfaces.radius, p.least_gap)
+        share = share_along(surfaces, air.through, normal, thrust, air.density)
+        ratio = ratio * ceiling_ratio(gain, -dot(axis, normal), share)
+    return ratio
+
+
+def share_along(surfaces: Surfaces, through_air: Vec3, normal: Vec3, thrust: Real, density: Real) -> Real:
+    """Return the fraction of the effect of a surface that is left at the speed along it."""
+    climb = dot(through_air, normal)
+    level = dot(through_air, through_air) - climb * climb
+    return hover_share(thrust, level, density, surfaces.radius)

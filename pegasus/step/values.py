@@ -1,0 +1,140 @@
+"""Values of the step: state and inputs at its start, results at its end."""
+
+from dataclasses import dataclass
+
+from pegasus.base.step_math import Mat33, Quat, Real, Reals, Vec3
+from pegasus.base.tracing import Signal
+
+
+@dataclass(frozen=True)
+class State:
+    """State at the start of a step."""
+
+    position: Vec3
+    """Origin of the body frame, attitude and velocities; see `BodyState`."""
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
+    rotor_speed: Reals
+    """Speeds of the elements' shafts in their own sense of rotation [rad/s]."""
+    motor_state: tuple[Vec3, ...]
+    """State of each element's drive."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What others decide, held over a step."""
+
+    command: Reals
+    """Commanded speeds [rad/s]."""
+    drive: Reals
+    """Share of the commanded speed within its limits that reaches each drive; 1 without faults."""
+    thrust_share: Reals
+    """Shares of the force and the torque of each element; 1 without faults."""
+    torque_share: Reals
+    lowest_speed: Real
+    """Limits of the commands [rad/s]."""
+    highest_speed: Real
+    voltage: Real
+    """Voltage of the battery under load [V], 0 without one."""
+    wind: Vec3
+    """Velocity of the air in the world [m/s]."""
+    air_density: Real
+    """Air density [kg/m^3]."""
+    gravity: Vec3
+    """Acceleration of free fall in the world [m/s^2]."""
+    push: Vec3
+    """Disturbance: force at the centre of mass in the world [N]."""
+    twist: Vec3
+    """Disturbance: torque in the body frame [N m]."""
+
+
+@dataclass(frozen=True)
+class LocalAir:
+    """How the air at a machine differs from the wind."""
+
+    gust_rate: Vec3
+    """Angular velocity of the air about the body's origin by turbulence, world [rad/s]."""
+    wake: tuple[Vec3, ...]
+    """Velocity of the air at each element beyond the wind, world [m/s]."""
+
+
+@dataclass(frozen=True)
+class Planes:
+    """Planes below and above each element: normals toward it, and distances from the world's origin [m]."""
+
+    ground_normal: tuple[Vec3, ...]
+    ground_offset: Reals
+    ceiling_normal: tuple[Vec3, ...]
+    ceiling_offset: Reals
+
+
+@dataclass(frozen=True)
+class Held:
+    """Wrench that Python computes before the step, and that turns with the body."""
+
+    held_force: Vec3
+    """Force at the centre of mass, body frame [N]."""
+    held_torque: Vec3
+    """Torque, body frame [N m]."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """State at the end of a step if nothing touches the body, and means over it."""
+
+    free_position: Vec3
+    free_orientation: Quat
+    free_velocity: Vec3
+    free_angular_velocity: Vec3
+    rotor_speed: Reals
+    motor_state: tuple[Vec3, ...]
+    limited_command: Reals
+    """Commands within the limits [rad/s]."""
+    force: Vec3
+    """Mean force at the centre of mass without gravity, world [N]."""
+    torque: Vec3
+    """Mean torque about the centre of mass, body frame [N m]."""
+    load: Vec3
+    """`force` and the weight [N]."""
+    rotor_force: Vec3
+    """Mean force of the elements, world [N]."""
+    rotor_torque: Vec3
+    """Their mean torque with their angular momentum, body frame [N m]."""
+    drag_force: Vec3
+    """Mean force of the drag, world [N]."""
+    drag_torque: Vec3
+    """Its mean torque, body frame [N m]."""
+    shaft_power: Real
+    """Mean power of all shafts, torque times speed [W]."""
+    electrical_power: Real
+    """Mean power that drives with a torque draw [W]."""
+    fault: Real
+    """1 after a wrench that is not finite, 2 after a motion beyond all bounds, 3 after a command that is not
+    finite, else 0."""
+    alarm: Signal
+    """Whether there is a fault."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Motion after a step, and at the step before it."""
+
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
+    last_velocity: Vec3
+    last_angular_velocity: Vec3
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What follows from the motion after a step."""
+
+    last_velocity: Vec3
+    last_angular_velocity: Vec3
+    rotation: Mat33
+    """Rotation matrix of the attitude."""
+    acceleration: Vec3
+    """Changes of the velocities over the step, divided by its length."""
+    angular_acceleration: Vec3
