@@ -12,14 +12,15 @@ from scipy.signal import welch
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Vec3, Word
-from pegasus.base.tracing import column, trace, uniform, uniform_values
-from pegasus.base.tracing.launches import Program
+from pegasus.base.step_math import Real, Vec3, Word
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.base.tracing.launches import program_of
 from pegasus.environment import ConstantWind, DrydenWind, LogWind, SumWind, VonKarmanWind
 from pegasus.environment import von_karman as rational
 from pegasus.environment.turbulence import (
     Filters,
     Passage,
+    TurbulenceParameters,
     inverse_fifth_root,
     roll_intensity,
     scales,
@@ -35,11 +36,9 @@ OUTPUTS = ["gust_velocity", "gust_rate"]
 LAWS = {"dryden": DrydenWind, "von_karman": VonKarmanWind}
 
 
-def columns_of(model: str, count: int, velocity: tuple[float, float, float], wind: float = 15.4) -> dict:
+def columns_of(count: int, velocity: tuple[float, float, float]) -> dict:
     """Return the columns of turbulence at copies that move through the air."""
-    turbulence = LAWS[model](wind_at_20_ft=wind, exceedance=1e-3)
     return {
-        **uniform_values(uniform("p", turbulence.gust_parameters(turbulence))),
         "through_air": np.tile(np.array(velocity, dtype=float), (count, 1)),
         "count": np.zeros(count, dtype=np.int32),
         "key": np.full(count, 99, dtype=np.uint64),
@@ -48,29 +47,41 @@ def columns_of(model: str, count: int, velocity: tuple[float, float, float], win
     }
 
 
-def advancing(model: str, height: float, dt: float) -> Callable[..., dict]:
-    """Return a function that advances the turbulence of a vehicle."""
+def parameters(model: str) -> TurbulenceParameters:
+    """Return those of turbulence in a wind of 15.4 m/s."""
     turbulence = LAWS[model](wind_at_20_ft=15.4, exceedance=1e-3)
-    p = turbulence.gust_parameters(turbulence)
+    return turbulence.gust_parameters(turbulence)
 
-    def advance(filters: Filters, key: Word, copy: int, count: int, through_air: Vec3) -> dict:
-        flown = Passage(key, copy, count, SPAN, height, through_air, dt)
-        filters, gust, rate = LAWS[model].gust_law(p, filters, flown)
-        return {"filters": filters, "gust_velocity": gust, "gust_rate": rate, "count": count + 1}
 
-    return advance
+def advance(
+    law: Callable[..., tuple[Filters, Vec3, Vec3]],
+    p: TurbulenceParameters,
+    height: Real,
+    dt: Real,
+    filters: Filters,
+    key: Word,
+    copy: int,
+    count: int,
+    through_air: Vec3,
+) -> dict:
+    """Return the columns of the turbulence of a vehicle after a step."""
+    filters, gust, rate = law(p, filters, Passage(key, copy, count, SPAN, height, through_air, dt))
+    return {"filters": filters, "gust_velocity": gust, "gust_rate": rate, "count": count + 1}
 
 
 def launched(model: str, columns: dict, height: float, dt: float) -> Callable[[], None]:
     """Return the launch of the turbulence over columns."""
     kinds = {"filters": Filters, "key": Word, "copy": int, "count": int, "through_air": Vec3}
-    made = trace(advancing(model, height, dt), *(column(name, kind) for name, kind in kinds.items()))
-    return Program(made).launch(columns, len(columns["key"]))
+    given = [uniform("p", parameters(model)), uniform("height", height), uniform("dt", dt)]
+    inputs = (column(name, kind) for name, kind in kinds.items())
+    numbers = {name: values for a in given for name, values in uniform_values(a).items()}
+    program = program_of(advance, LAWS[model].gust_law, *given, *inputs)
+    return program.launch(columns | numbers, len(columns["key"]))
 
 
 def record(model: str, *, count: int, steps: int, height: float, speed: float, dt: float) -> np.ndarray:
     """Return u, v, w, p, q, r of copies that fly east over time, shape (steps, 6, count)."""
-    columns = columns_of(model, count, (speed, 0.0, 0.0))
+    columns = columns_of(count, (speed, 0.0, 0.0))
     launch = launched(model, columns, height, dt)
     out = np.empty((steps, 6, count))
     for k in range(steps):
@@ -269,10 +280,9 @@ def test_axes_turn_with_the_motion_but_not_the_air() -> None:
     """The gusts at a vehicle that turns, hovers or reverses would jump, or change their intensity."""
     count = 3000
     for model in LAWS:
-        columns = columns_of(model, count, (0.0, 0.0, 0.0))
+        columns = columns_of(count, (0.0, 0.0, 0.0))
         launch = launched(model, columns, 30.0, 1e-12)
-        turbulence = LAWS[model](wind_at_20_ft=15.4)
-        sigma = scales(turbulence.gust_parameters(turbulence), 30.0)[2]
+        sigma = scales(parameters(model), 30.0)[2]
         launch()
         before = columns["gust_velocity"].copy()
         deviation = []
@@ -293,14 +303,15 @@ def test_axes_turn_with_the_motion_but_not_the_air() -> None:
 @pytest.mark.parametrize("model", ["dryden", "von_karman"])
 def test_python_and_compiled_code_give_the_same_bits(model: str) -> None:
     """Debugging in Python would fly through other turbulence."""
-    columns = columns_of(model, 7, (4.0, -3.0, 1.0))
+    columns = columns_of(7, (4.0, -3.0, 1.0))
     rows = list(zip(*(columns[n].tolist() for n in ("key", "copy", "through_air")), strict=True))
-    launch, advance = launched(model, columns, 400.0, 0.004), advancing(model, 400.0, 0.004)
+    launch, law = launched(model, columns, 400.0, 0.004), LAWS[model].gust_law
     states = [Filters(*(Vec3(0.0, 0.0, 0.0) for _ in STATES)) for _ in rows]
     for count in range(20):
         launch()
         for i, (key, copy, through_air) in enumerate(rows):
-            found = advance(states[i], Word(key), copy, count, Vec3(*through_air))
+            moved = Word(key), copy, count, Vec3(*through_air)
+            found = advance(law, parameters(model), 400.0, 0.004, states[i], *moved)
             states[i] = found["filters"]
             for k, name in enumerate(STATES):
                 assert columns[name][i].tolist() == list(getattr(states[i], f"gust_{k}")), name

@@ -3,12 +3,14 @@
 import copy
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_rotation_vector
 from pegasus.base.step_math import Quat, Vec3
 from pegasus.base.tracing import Argument
@@ -128,7 +130,7 @@ def same(one: Any, other: Any, rows: slice = slice(None)) -> bool:
 @pytest.mark.parametrize("sensor", SENSORS, ids=lambda sensor: type(sensor).__name__)
 def test_python_and_compiled_code_give_the_same_bits(sensor: Sensor, bench: Any) -> None:
     """Debugging in Python would show other readings than compiled code."""
-    compiled, plain = (run(bench, sensor, count=5, plain=plain) for plain in (False, True))
+    compiled, plain = (run(bench, sensor, count=9, plain=plain) for plain in (False, True))
     assert all(same(a, b) for a, b in zip(compiled, plain, strict=True))
     assert not same(compiled[1], compiled[2])
 
@@ -264,6 +266,24 @@ def test_kept_plans_are_those_of_every_round(rate_hz: float, latency: float) -> 
             assert recorded[int(slot), "before"] == step - lead
             assert not lead or recorded[int(slot), "after"] == step - lead + 1
         assert not any(clock.plan(step + k)[0] for k in range(1, wait))
+
+
+def squared_pressure(i: int, rows: Any) -> None:
+    """Use the power operator, which processors do not round alike."""
+    rows.measured_pressure[i] = rows.pressure[rows.body[i]] ** 2
+
+
+def test_a_step_function_that_cannot_be_compiled_is_named_with_its_line():
+    """A user would look for the fault of a custom sensor in the bank."""
+
+    class Squared(Barometer):
+        function = staticmethod(squared_pressure)
+
+    line = next(n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "** 2" in text)
+    with Simulation("flat") as simulation:
+        simulation.add(Multirotor(PLAIN_IRIS, sensors={"squared": Squared()}))
+        with pytest.raises(ConfigError, match=rf"test_compiled_sensor.py:{line}: .*power\(x, y\)"):
+            simulation.step(1)
 
 
 def test_a_sensor_that_gives_nothing_is_named():

@@ -18,8 +18,8 @@ SHORT = 4
 """Number of numbers up to which a tuple is no table."""
 TABLE_PADDING = 7
 """Numbers behind the end of a table that a read of a row may touch."""
-FEWEST_ABREAST = 4
-"""Number of rows from which on they are run side by side."""
+FEWEST_ABREAST = 8
+"""Number of rows from which on they are run side by side; code of single rows is sooner compiled."""
 _SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
 _KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
 
