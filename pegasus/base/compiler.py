@@ -63,6 +63,8 @@ class Kernel:
         gradients: Compile derivatives as well, for `Launch.backward`.
     """
 
+    saved_as = "code"
+
     def __init__(
         self,
         function: Callable[..., None],
@@ -116,6 +118,8 @@ class Rows:
     Raises:
         ConfigError: If there is no such device.
     """
+
+    saved_as = "nothing"
 
     def __init__(
         self,

@@ -33,9 +33,12 @@ class RowMap:
         self._lock = threading.Lock()
         self._bound: tuple[Any, int] | None = None
 
-    def __reduce__(self) -> Any:
-        function, values, few = self._arguments
-        return functools.partial(RowMap, function, values=values, few=few), ()
+    def __getstate__(self) -> Any:
+        return self._arguments
+
+    def __setstate__(self, arguments: Any) -> None:
+        function, values, few = arguments
+        self.__init__(function, values=values, few=few)  # type: ignore[misc]
 
     def __call__(self, parameters: Any, *arguments: Any) -> Any:
         """Return the results of all rows: an array, or a tuple of arrays.

@@ -125,6 +125,9 @@ class Backend:
     estimates: bool = False
     """True if it reports state estimates from its start on, in `estimate`."""
 
+    outside: bool = False
+    """True if a part of its state is in another program, so that no snapshot can hold it."""
+
     run_folder: Path | None = None
     """Folder of the files of the run, None if none are kept; set before `start`."""
 

@@ -358,7 +358,8 @@ class ControlStep(DriveStep):
         """
         a, b, c, d, e, f, g, h, k, m = self._arrays
         if (
-            state.position is not a
+            self._launch is None
+            or state.position is not a
             or state.orientation is not b
             or state.velocity is not c
             or state.angular_velocity is not d

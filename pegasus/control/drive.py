@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass
 from types import GenericAlias, MappingProxyType
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import numpy as np
 
@@ -174,6 +174,8 @@ def _bisection(law: Callable[..., tuple[Vec3, Vec3]]) -> Inverse:
 @dataclass(frozen=True)
 class CompiledStep:
     """Step of a row, and its columns."""
+
+    saved_as: ClassVar[str] = "code"
 
     function: Callable[..., None]
     """The step function, for plain Python."""

@@ -381,6 +381,8 @@ class OwnTable:
         count: Number of copies N.
     """
 
+    saved_as = "nothing"
+
     def __init__(self, mission: SharedMission, count: int) -> None:
         self._state, self._update_count = VehicleState.at_rest(count, 0), 0
         bodies = {"position": self._state.position, "velocity": self._state.velocity}

@@ -101,6 +101,7 @@ class Stepper:
         """Raise a RuntimeError within a step, and while another thread runs the simulation."""
         here = threading.get_ident()
         if self.within_step.thread == here:
-            raise RuntimeError("an observer or backend cannot step its simulation; do so after `sim.step()`")
+            problem = "an observer or backend cannot step, save or restore its simulation"
+            raise RuntimeError(f"{problem}; do so after `sim.step()`")
         if self.running.thread not in (None, here):
             raise RuntimeError("another thread runs this simulation; step it or wait in that thread")

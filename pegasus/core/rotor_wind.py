@@ -73,6 +73,13 @@ class RotorWinds:
             self._moment[0] = t
             self._launch(dt, self._jets, self._varies)
 
+    def keep_gusts(self) -> None:
+        """Take the state in the columns as that of the present turbulence, after both were restored."""
+        turbulence = self._turbulence = self._environment.wind.turbulence
+        key = None if turbulence is None else turbulence.key
+        if key != self._key:
+            self._key, self._wind = key, None
+
     def _prepare(self, wind: Wind, dt: float) -> None:
         """Prepare the launch for a wind."""
         self._wind, self._parameters = wind, wind.parameters

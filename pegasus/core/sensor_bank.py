@@ -39,6 +39,33 @@ class SensorBank:
         self._others: list[SensingVehicle] = []
         self._bound: Array | None = None
 
+    @property
+    def time(self) -> Array:
+        """Time and length of the present step [s], and number of steps so far; live."""
+        return self._time
+
+    def save_state(self) -> dict[str, Any]:
+        """Return the time, and when each table was called and is called next."""
+        calls = [(table.asked_at, table.next_step) for table in self._tables]
+        return {"number": self._number, "now": float(self._time[0]), "calls": calls}
+
+    def resume(
+        self, vehicles: Sequence[SensingVehicle], bodies: Mapping[str, Array], state: Mapping[str, Any]
+    ) -> None:
+        """Go on after the sensors have got saved states.
+
+        Args:
+            vehicles: All vehicles, in the order of their rows.
+            bodies: Columns of all copies of all vehicles by name, M rows each.
+            state: What `save_state` gave.
+        """
+        self._bound, self._number = None, state["number"]
+        self._time[0], self._time[2] = state["now"], state["number"]
+        if state["calls"]:
+            self._arrange(vehicles, bodies)
+            for table, (asked_at, next_step) in zip(self._tables, state["calls"], strict=True):
+                table.asked_at, table.next_step = asked_at, next_step
+
     def measure(
         self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
@@ -85,6 +112,7 @@ class SensorTable:
         time: Time and length of a step [s], and number of steps; live.
     """
 
+    saved_as = "nothing"
     next_step: int
     """Next step at which the table has something to do."""
     asked_at: float = math.nan

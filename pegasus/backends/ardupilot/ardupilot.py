@@ -77,6 +77,7 @@ class ArduPilot(Backend):
     Instance i sends to UDP port 9002 + 10 i, has MAVLink at TCP port 5760 + 10 i and system id i + 1.
     """
 
+    outside = True
     directory: str | Path | None = None
     """ArduPilot's source directory, with ArduCopter built for simulation; searched if None."""
     _: KW_ONLY

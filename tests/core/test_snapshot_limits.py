@@ -1,0 +1,278 @@
+"""Snapshots: own parts, independence, forks, observers, and what is refused."""
+
+import dataclasses
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pegasus import Backend, ConfigError, McapRecorder, Multirotor, Playback, Simulation, read_log
+from pegasus.backends import PX4, ROS2, ArduPilot
+from pegasus.contracts.engine import Engine
+from pegasus.control import GeometricController, trajectories
+from pegasus.estimation import EKF
+from pegasus.faults import MotorLoss, PayloadLoss, SensorDropouts
+from pegasus.recording import EnergyAudit
+from pegasus.sensors import Rangefinder, Reading, Sensor
+from tests.snapshot_rig import bits, require_same_bits
+
+
+class Drifting(Sensor):
+    """Sensor in Python with a state of its own, a random stream and a reference to another part."""
+
+    rate_hz = 50.0
+
+    def bind(self, vehicle, environment, rng):
+        super().bind(vehicle, environment, rng)
+        self.drift, self.past, self.source = np.zeros(vehicle.count), [], vehicle.sensors["imu"]
+        self.now = None
+
+    def measure(self, state, t):
+        self.drift = self.drift + self.rng.standard_normal(self.count)
+        self.past.append(self.drift)
+        self.now = state.position if self.now is None else self.now
+        assert self.source.vehicle is self.vehicle
+        assert np.shares_memory(self.now, self.vehicle.columns["position"])
+        return OwnReading(t, self.drift + sum(part.sum() for part in self.past), self.now[:, 2].copy())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnReading(Reading):
+    drift: np.ndarray
+    height: np.ndarray
+
+
+class Integral(Backend):
+    """Driver in Python: an integral of the height, and a file if it has one."""
+
+    drives = True
+
+    def bind(self, vehicle):
+        self.vehicle, self.sum = vehicle, np.zeros((vehicle.count, 1))
+
+    def start(self):
+        self.sum[...] = 0.0
+
+    def publish(self, t, state, readings):
+        self.sum += 0.004 * (3.0 - state.position[:, 2:])
+
+    def command(self, t):
+        return np.full((self.vehicle.count, 4), 640.0) + 5.0 * self.sum
+
+
+def own(seed=1, backends=(), **parts):
+    sim = Simulation("flat", seed=seed)
+    parts.setdefault("extra_sensors", {"own": Drifting()})
+    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral(), *backends], **parts))
+    return sim
+
+
+def test_parts_in_python_go_on_with_the_same_bits():
+    """An attribute of a user's own sensor or backend is not saved, or is shared with the snapshot."""
+    require_same_bits(own, 60, 60)
+
+
+def test_objects_of_the_simulation_stay():
+    """A script's own handles of vehicles, sensors, controllers and faults are of no use after a restore."""
+    with own(estimator=EKF()) as sim:
+        sim.step(3)
+        vehicle = sim.vehicles["iris"]
+        injection = vehicle.inject(MotorLoss(1, start=5.0))
+        parts = [vehicle, vehicle.sensors["imu"], *vehicle.backends, vehicle.estimator, vehicle.state]
+        sim.restore(sim.snapshot())
+        again = [vehicle, vehicle.sensors["imu"], *vehicle.backends, vehicle.estimator, vehicle.state]
+        assert all(one is other for one, other in zip(parts, again, strict=True))
+        assert vehicle.heal(injection) == [injection.label]
+
+
+def test_snapshot_does_not_change():
+    """Later steps, or a simulation into which it was restored, write into a snapshot."""
+    with own(estimator=EKF()) as sim:
+        sim.vehicles["iris"].inject(SensorDropouts("gps"))
+        sim.step(60)
+        taken = sim.snapshot()
+        before = pickle.dumps(taken)
+        sim.step(40)
+        sim.restore(taken)
+        sim.step(40)
+        assert pickle.dumps(taken) == before
+
+
+def test_fault_after_a_snapshot_is_undone():
+    """A fault that was injected, or a mass that was lost, after a snapshot outlives its restore."""
+    with own(extra_sensors={}) as sim:
+        sim.step(5)
+        taken = sim.snapshot()
+        uninterrupted = bits(sim, 20)
+        sim.vehicles["iris"].inject(PayloadLoss(mass=0.3))
+        sim.step(5)
+        assert sim.vehicles["iris"].is_refitted
+        sim.restore(taken)
+        assert not sim.vehicles["iris"].faults.injections
+        assert bits(sim, 20) == uninterrupted
+
+
+def test_another_seed_gives_another_future_of_the_same_state():
+    """Forks with other seeds repeat the noise and gusts of the original, or begin with other states."""
+
+    def make(seed):
+        sim = Simulation("flat", seed=seed, wind={"model": "dryden", "mean_velocity": [5.0, 0.0, 0.0]})
+        hold = GeometricController(trajectories.hold(height=2.0), spin_up=0.0)
+        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[hold], extra_sensors={"own": Rangefinder()}))
+        return sim
+
+    with make(0) as sim:
+        sim.step(50)
+        taken = sim.snapshot()
+    states, readings = [], []
+    for seed in (0, 1, 2, 1):
+        with make(seed) as sim:
+            sim.restore(taken)
+            iris = sim.vehicles["iris"]
+            np.testing.assert_array_equal(iris.state.position, taken.columns["iris"]["position"])
+            bias = iris.sensors["imu"].rows["rate_bias"].copy()
+            sim.step(50)
+            states.append((iris.state.position.tolist(), bias.tolist()))
+            readings.append([repr(vars(iris.readings[name])) for name in ("imu", "barometer", "own")])
+    assert states[1] == states[3]
+    assert readings[1] == readings[3]
+    assert len({str(position) for position, _ in states}) == 3
+    assert len({str(bias) for _, bias in states}) == 1
+    assert all(len({each[k] for each in readings}) == 3 for k in range(3))
+
+
+def test_log_begins_at_the_restored_time(tmp_path):
+    """A recorder misses steps after a restore, or a log goes back in time."""
+    recorder = McapRecorder(tmp_path / "flight.mcap")
+    with own() as sim:
+        sim.step(50)
+        taken = sim.snapshot()
+        sim.add_observer(recorder)
+        sim.step(10)
+        with pytest.raises(
+            ConfigError, match=r"observer = 'McapRecorder': has observed the run up to 0.24 s; .*"
+        ):
+            sim.restore(taken)
+        sim.stop()
+        sim.restore(taken)
+        assert sim.playback is Playback.PAUSED
+        sim.step(25)
+    time = read_log(tmp_path / "flight.mcap")["iris/state"].time
+    np.testing.assert_allclose([time[0], time[-1]], [0.2, 0.296], atol=1e-12)
+
+
+def test_energy_is_balanced_from_a_snapshot_on():
+    """The energy that a step adds up is not that of the restored state."""
+    uninterrupted, restored = EnergyAudit(), EnergyAudit()
+    with own() as sim:
+        sim.step(50)
+        taken = sim.snapshot()
+        sim.add_observer(uninterrupted)
+        sim.step(100)
+    with own() as sim:
+        sim.add_observer(restored)
+        sim.restore(taken)
+        sim.step(100)
+    assert restored.balances()["iris"].gross > 1.0
+    assert restored.balances() == uninterrupted.balances()
+
+
+def test_parts_that_cannot_be_saved_are_named():
+    """A part whose state is elsewhere is restored in silence, or its refusal does not say what to do."""
+
+    class Remote(Backend):
+        outside = True
+
+    class Writing(Backend):
+        def bind(self, vehicle):
+            self.log = [Path(__file__).open()]  # noqa: SIM115
+
+    assert PX4.outside
+    assert ArduPilot.outside
+    assert ROS2.outside
+    with own(backends=[Remote()]) as sim:
+        sim.step()
+        with pytest.raises(
+            ConfigError, match=r"^Remote of vehicle 'iris': has a state in another program.*reset"
+        ):
+            sim.snapshot()
+    with own(backends=[Writing()]) as sim:
+        sim.step()
+        with pytest.raises(
+            ConfigError, match=r"iris\.backends.*\.log\.0 = 'TextIOWrapper': cannot be saved; give"
+        ):
+            sim.snapshot()
+        sim.vehicles["iris"].backends[1].log[0].close()
+
+
+def test_engines_that_cannot_be_saved_refuse():
+    """A physics engine with contacts of its own gives a snapshot that goes on differently."""
+
+    class Other(Engine):
+        pass
+
+    with pytest.raises(ConfigError, match=r"engine = 'Other': keeps contacts of its own.*engine mujoco"):
+        Other().save_state()
+    with pytest.raises(ConfigError, match=r"engine = 'Other': keeps contacts of its own.*engine mujoco"):
+        Other().restore_state({})
+
+
+def test_restore_needs_a_simulation_that_is_built_alike():
+    """A state is put into a simulation with other vehicles or parts, in silence."""
+    with own() as sim:
+        sim.step()
+        taken = sim.snapshot()
+    with Simulation("flat", seed=1) as empty:
+        with pytest.raises(
+            ConfigError, match=r"^vehicles = \[\]: is not that of the snapshot: \['iris'\]; restore"
+        ):
+            empty.restore(taken)
+        empty.add(Multirotor("iris", position=(0, 0, 2)))
+        with pytest.raises(
+            ConfigError, match=r"^vehicle 'iris' = .*is not that of the snapshot: .*'Integral'"
+        ):
+            empty.restore(taken)
+    with own() as other, Simulation("flat", rate=500.0) as faster:
+        with pytest.raises(ConfigError, match=r"^rate = 500.0: is not that of the snapshot: 250.0"):
+            faster.restore(taken)
+        assert other.playback is Playback.STOPPED
+        with pytest.raises(RuntimeError, match="no state of a run"):
+            other.snapshot()
+
+
+def test_nothing_is_saved_within_a_step():
+    """A snapshot from within a step holds half of it."""
+
+    class Saving(Backend):
+        def publish(self, t, state, readings):
+            sim.snapshot()
+
+    with (
+        own(backends=[Saving()]) as sim,
+        pytest.raises(RuntimeError, match="an observer or backend cannot"),
+    ):
+        sim.step()
+
+
+def test_values_that_do_not_pickle_are_named():
+    """A snapshot is pickled without a function that it needs, or the error does not say which one."""
+
+    def make():
+        sim = Simulation("flat")
+        path = trajectories.function(lambda t: (0.0, 0.0, 2.0 + 0.1 * t))
+        pilot = GeometricController(path, spin_up=0.0)
+        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[pilot]))
+        return sim
+
+    with make() as sim:
+        sim.step(20)
+        taken = sim.snapshot()
+        uninterrupted = bits(sim, 20)
+    with make() as sim:
+        sim.restore(taken)
+        assert bits(sim, 20) == uninterrupted
+    with pytest.raises(
+        ConfigError, match=r"iris\.backends.*: cannot be pickled: .*; define its functions at"
+    ):
+        pickle.dumps(taken)
