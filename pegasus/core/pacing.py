@@ -97,11 +97,16 @@ class Stepper:
     def __init__(self) -> None:
         self.running, self.within_step = Held(), Held()
 
-    def require_free(self) -> None:
-        """Raise a RuntimeError within a step, and while another thread runs the simulation."""
+    def require_free(self, action: str = "step") -> None:
+        """Raise a RuntimeError within a step, and while another thread runs the simulation.
+
+        Args:
+            action: What is to be done with the simulation, for the message.
+        """
         here = threading.get_ident()
         if self.within_step.thread == here:
-            problem = "an observer or backend cannot step, save or restore its simulation"
-            raise RuntimeError(f"{problem}; do so after `sim.step()`")
+            raise RuntimeError(
+                f"an observer or backend cannot {action} its simulation; do so after `sim.step()`"
+            )
         if self.running.thread not in (None, here):
             raise RuntimeError("another thread runs this simulation; step it or wait in that thread")

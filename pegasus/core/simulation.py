@@ -293,7 +293,7 @@ class Simulation:
         """
         with self._changed:
             self._require_open()
-            self.stepper.require_free()
+            self.stepper.require_free("save")
             if self._playback is Playback.STOPPED:
                 raise RuntimeError("a stopped simulation has no state of a run; call play() or step() first")
             return take(self.vehicles, world=self.world_name, step=self.step_count)
@@ -314,7 +314,7 @@ class Simulation:
         """
         with self._changed:
             self._require_open()
-            self.stepper.require_free()
+            self.stepper.require_free("restore")
             require_fit(snapshot, self.vehicles, self.world_name)
             if self._playback is Playback.STOPPED:
                 self._begin_run(snapshot)

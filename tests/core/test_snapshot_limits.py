@@ -99,6 +99,20 @@ def test_snapshot_does_not_change():
         assert pickle.dumps(taken) == before
 
 
+def test_contacts_are_found_after_a_far_flight():
+    """The engine trusts in distances of where the vehicle was before it was restored."""
+    with Simulation("courtyard") as sim:
+        iris = sim.add(Multirotor("iris", position=(0, 0, 0.18)))
+        sim.step(2)
+        taken = sim.snapshot()
+        uninterrupted = bits(sim, 100)
+        assert iris.in_contact.all()
+        iris.place((0, 0, 500.0))
+        sim.step(2)
+        sim.restore(taken)
+        assert bits(sim, 100) == uninterrupted
+
+
 def test_fault_after_a_snapshot_is_undone():
     """A fault that was injected, or a mass that was lost, after a snapshot outlives its restore."""
     with own(extra_sensors={}) as sim:
@@ -250,7 +264,7 @@ def test_nothing_is_saved_within_a_step():
 
     with (
         own(backends=[Saving()]) as sim,
-        pytest.raises(RuntimeError, match="an observer or backend cannot"),
+        pytest.raises(RuntimeError, match="an observer or backend cannot save its simulation; do so after"),
     ):
         sim.step()
 
