@@ -40,31 +40,34 @@ class SensorBank:
         self._bound: Array | None = None
 
     @property
-    def time(self) -> Array:
-        """Time and length of the present step [s], and number of steps so far; live."""
-        return self._time
+    def shared(self) -> dict[str, Any]:
+        """Time, tables, and the columns in which sensors have views, by name."""
+        shared: dict[str, Any] = {"time of sensors": self._time}
+        for k, table in enumerate(self._tables):
+            shared[f"table {k} of sensors"] = table
+            shared |= {f"{name} of table {k} of sensors": table.columns[name] for name in table.own}
+        return shared
 
     def save_state(self) -> dict[str, Any]:
-        """Return the time, and when each table was called and is called next."""
-        calls = [(table.asked_at, table.next_step) for table in self._tables]
-        return {"number": self._number, "now": float(self._time[0]), "calls": calls}
+        """Return copies of the columns of the sensors, and when each table is called."""
+        tables = [
+            (table.asked_at, table.next_step, {name: table.columns[name].copy() for name in table.own})
+            for table in self._tables
+        ]
+        return {"number": self._number, "now": float(self._time[0]), "tables": tables}
 
-    def resume(
-        self, vehicles: Sequence[SensingVehicle], bodies: Mapping[str, Array], state: Mapping[str, Any]
-    ) -> None:
-        """Go on after the sensors have got saved states.
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Take a saved state of the same sensors.
 
         Args:
-            vehicles: All vehicles, in the order of their rows.
-            bodies: Columns of all copies of all vehicles by name, M rows each.
             state: What `save_state` gave.
         """
-        self._bound, self._number = None, state["number"]
+        self._number = state["number"]
         self._time[0], self._time[2] = state["now"], state["number"]
-        if state["calls"]:
-            self._arrange(vehicles, bodies)
-            for table, (asked_at, next_step) in zip(self._tables, state["calls"], strict=True):
-                table.asked_at, table.next_step = asked_at, next_step
+        for table, (asked_at, next_step, columns) in zip(self._tables, state["tables"], strict=True):
+            table.asked_at, table.next_step = asked_at, next_step
+            for name, values in columns.items():
+                table.columns[name][...] = values
 
     def measure(
         self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array], step: int, t: float
@@ -78,8 +81,7 @@ class SensorBank:
             step: Number of the step.
             t: Simulation time [s].
         """
-        if bodies["position"] is not self._bound:
-            self._arrange(list(vehicles), bodies)
+        self.arrange(vehicles, bodies)
         self._number += 1
         self._time[0], self._time[2] = t, self._number
         for table in self._tables:
@@ -88,9 +90,16 @@ class SensorBank:
         for vehicle in self._others:
             vehicle.sensors.measure(vehicle.state, step, t)
 
-    def _arrange(self, vehicles: Sequence[SensingVehicle], bodies: Mapping[str, Array]) -> None:
-        """Make a table for each class of sensors; states are kept."""
-        self._bound = bodies["position"]
+    def arrange(self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array]) -> None:
+        """Make a table for each class of sensors if vehicles have come or gone; states are kept.
+
+        Args:
+            vehicles: All vehicles, in the order of their rows.
+            bodies: Columns of all copies of all vehicles by name, M rows each.
+        """
+        if bodies["position"] is self._bound:
+            return
+        vehicles, self._bound = list(vehicles), bodies["position"]
         found: dict[type[CompiledSensor], list[tuple[CompiledSensor, int]]] = {}
         first = 0
         for vehicle in vehicles:
@@ -112,7 +121,6 @@ class SensorTable:
         time: Time and length of a step [s], and number of steps; live.
     """
 
-    saved_as = "nothing"
     next_step: int
     """Next step at which the table has something to do."""
     asked_at: float = math.nan
@@ -128,6 +136,8 @@ class SensorTable:
         self._wind_shock = bodies.get("wind_shock", _STILL)
         self._environment = self.sensors[0].environment
         names, own = annotations_of(self._kind), own_columns(self._kind)
+        self.own = tuple(own)
+        """Names of the sensors' own columns."""
         columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
         counts = [sensor.count for sensor in self.sensors]
         columns["kind"] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)

@@ -148,7 +148,7 @@ def _shared(vehicles: VehicleManager) -> dict[str, Any]:
     environment = vehicles.environment
     shared: dict[str, Any] = {"vehicles": vehicles, "visuals": vehicles.visuals, "environment": environment}
     shared |= {f"environment {name}": getattr(environment, name) for name in _ENVIRONMENT}
-    shared |= {f"column {name}": values for name, values in vehicles.memory.items()}
+    shared |= {f"all {name}": item for name, item in vehicles.shared.items()}
     for vehicle in vehicles:
         shared |= {f"{name} of {vehicle.name}": getattr(vehicle, name) for name in _VEHICLE}
         shared[f"vehicle {vehicle.name}"] = vehicle

@@ -185,9 +185,10 @@ class VehicleManager(Collection[Multirotor]):
         return type(self._engine).__name__
 
     @property
-    def memory(self) -> dict[str, Array]:
-        """Arrays in which the vehicles and their sensors have views, by name."""
-        return {**self._plant.columns, "sensor time": self._sensors.time}
+    def shared(self) -> dict[str, Any]:
+        """Columns in which vehicles and sensors have views, and tables of sensors, by name."""
+        self._sensors.arrange(self, self._plant.columns)
+        return {**self._plant.columns, **self._sensors.shared}
 
     def save_state(self) -> dict[str, Any]:
         """Return the state of the engine and of the schedules."""
@@ -204,7 +205,7 @@ class VehicleManager(Collection[Multirotor]):
             state: What `save_state` gave.
         """
         self._engine.restore_state(state["engine"])
-        self._sensors.resume(list(self), self._plant.columns, state["sensors"])
+        self._sensors.restore_state(state["sensors"])
         self._backends.resume(state["backends"])
         self.keep_gusts()
         self._found = None
