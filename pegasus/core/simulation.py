@@ -309,7 +309,8 @@ class Simulation:
             snapshot: The state.
 
         Raises:
-            ConfigError: If the simulation does not fit the snapshot, or observers have seen it run.
+            ConfigError: If the simulation does not fit the snapshot, or observers have seen it run. If a
+                pickled snapshot lacks a function that is not in its place, the simulation is stopped.
             RuntimeError: If the simulation is within a step, or another thread runs it.
         """
         with self._changed:
@@ -518,7 +519,12 @@ class Simulation:
             raise
 
     def _put(self, snapshot: Snapshot) -> None:
-        put(snapshot, self.vehicles)
+        try:
+            put(snapshot, self.vehicles)
+        except BaseException:
+            # Half a state is none to go on from.
+            self.stop()
+            raise
         self.step_count = snapshot.step
 
     def _start_backends(self, vehicle: Multirotor) -> None:

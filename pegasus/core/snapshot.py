@@ -11,10 +11,11 @@ from pegasus.base.saved_state import SavedState
 from pegasus.base.streams import stream
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.vehicle_manager import VehicleManager
-from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.dynamics_models import MODELS, VehicleParameters
 
 _REMEDY = "restore it into a simulation that was built in the same way"
 _ENVIRONMENT = ("origin", "gravity", "atmosphere", "magnetic_field")
+_PARTS = ("estimator", "sensors", "backends", "faults", "actuation", *MODELS)
 _VEHICLE = ("state", "columns", "spec", "layout", "asset", "start")
 
 
@@ -67,7 +68,7 @@ def take(vehicles: VehicleManager, *, world: str, step: int) -> Snapshot:
         time=step / vehicles.rate,
         columns={v.name: {name: values.copy() for name, values in v.columns.items()} for v in vehicles},
         parameters={v.name: tuple(v.parameters) if v.is_refitted else None for v in vehicles},
-        parts=SavedState(_parts(vehicles), _shared(vehicles), field="simulation"),
+        parts=SavedState(_parts(vehicles), _shared(vehicles)),
         clockwork=vehicles.save_state(),
     )
 
@@ -127,19 +128,15 @@ def _parts(vehicles: VehicleManager) -> dict[str, Any]:
     return {
         "wind": environment.wind,
         "common errors": environment.common_errors,
-        **{vehicle.name: _parts_of_vehicle(vehicle) for vehicle in vehicles},
+        **{f"{v.name}.{name}": part for v in vehicles for name, part in _parts_of_vehicle(v).items()},
     }
 
 
 def _parts_of_vehicle(vehicle: Multirotor) -> dict[str, Any]:
     return {
-        "sensors": vehicle.sensors,
-        "estimator": vehicle.estimator,
-        "backends": vehicle.backends,
-        "faults": vehicle.faults,
-        "actuation": vehicle.actuation,
-        "battery": vehicle.battery,
-        "models": [vehicle.motor, vehicle.thrust_curve, vehicle.drag, vehicle.downwash],
+        **{f"sensors.{name}": sensor for name, sensor in vehicle.sensors.items()},
+        **{f"backends.{k}": backend for k, backend in enumerate(vehicle.backends)},
+        **{name: getattr(vehicle, name) for name in _PARTS},
     }
 
 

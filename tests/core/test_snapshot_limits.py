@@ -61,6 +61,14 @@ class Integral(Backend):
         return np.full((self.vehicle.count, 4), 640.0) + 5.0 * self.sum
 
 
+class Deciding(Integral):
+    """Driver with a function that it may get during a run."""
+
+    def start(self):
+        super().start()
+        self.rule = None
+
+
 def own(seed=1, backends=(), **parts):
     sim = Simulation("flat", seed=seed)
     parts.setdefault("extra_sensors", {"own": Drifting()})
@@ -214,7 +222,7 @@ def test_parts_that_cannot_be_saved_are_named():
     with own(backends=[Writing()]) as sim:
         sim.step()
         with pytest.raises(
-            ConfigError, match=r"iris\.backends.*\.log\.0 = 'TextIOWrapper': cannot be saved; give"
+            ConfigError, match=r"iris\.backends\.1\.log\.0 = 'TextIOWrapper': cannot be saved; give"
         ):
             sim.snapshot()
         sim.vehicles["iris"].backends[1].log[0].close()
@@ -255,6 +263,28 @@ def test_restore_needs_a_simulation_that_is_built_alike():
             other.snapshot()
 
 
+def test_a_restore_that_fails_leaves_no_half_state():
+    """A simulation goes on from half a state after an error."""
+
+    def make(rule):
+        sim = Simulation("flat", seed=1)
+        backend = Deciding()
+        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[backend]))
+        sim.step(20)
+        backend.rule = rule
+        return sim
+
+    with make(lambda: 1) as sim:
+        pickled = pickle.dumps(sim.snapshot())
+    with make(None) as sim:
+        first = bits(sim, 0)
+        with pytest.raises(ConfigError, match=r"^iris\.backends\.0\.rule = .*was not pickled"):
+            sim.restore(pickle.loads(pickled))
+        assert sim.playback is Playback.STOPPED
+        sim.step(20)
+        assert bits(sim, 0) == first
+
+
 def test_nothing_is_saved_within_a_step():
     """A snapshot from within a step holds half of it."""
 
@@ -287,6 +317,7 @@ def test_values_that_do_not_pickle_are_named():
         sim.restore(taken)
         assert bits(sim, 20) == uninterrupted
     with pytest.raises(
-        ConfigError, match=r"iris\.backends.*: cannot be pickled: .*; define its functions at"
+        ConfigError,
+        match=r"iris\.backends\.0\.trajectory = .*: cannot be pickled: .*; define classes and",
     ):
         pickle.dumps(taken)
