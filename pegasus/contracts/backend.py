@@ -72,6 +72,8 @@ def note_failure(failures: list[Failure], failure: Failure) -> None:
 class BackendBank(ABC):
     """Driving backends of several vehicles that run together.
 
+    It is made anew when vehicles come or go and when a snapshot is restored: what lasts is in the backends.
+
     Args:
         driven: The vehicles, each with its driving backend and the row of its first copy among the bodies.
         bodies: Columns of all copies of all vehicles by name, M rows each.

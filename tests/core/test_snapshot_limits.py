@@ -2,6 +2,8 @@
 
 import dataclasses
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,19 @@ import pytest
 
 from pegasus import Backend, ConfigError, McapRecorder, Multirotor, Playback, Simulation, read_log
 from pegasus.backends import PX4, ROS2, ArduPilot
+from pegasus.backends.scenario import scenario_simulation
+from pegasus.cameras import Lidar, StereoCamera
+from pegasus.config.files import load_scenario
 from pegasus.contracts.engine import Engine
 from pegasus.control import GeometricController, trajectories
+from pegasus.environment import ConstantWind
 from pegasus.estimation import EKF
 from pegasus.faults import MotorLoss, PayloadLoss, SensorDropouts
 from pegasus.recording import EnergyAudit
 from pegasus.sensors import Rangefinder, Reading, Sensor
 from tests.snapshot_rig import bits, require_same_bits
+
+ROOT = Path(__file__).parents[2]
 
 
 class Drifting(Sensor):
@@ -76,6 +84,13 @@ def own(seed=1, backends=(), **parts):
     return sim
 
 
+def gusty(seed=0):
+    sim = Simulation("flat", seed=seed, wind={"model": "dryden", "mean_velocity": [5.0, 0.0, 0.0]})
+    hold = GeometricController(trajectories.hold(height=2.0), spin_up=0.0)
+    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[hold], extra_sensors={"own": Rangefinder()}))
+    return sim
+
+
 def test_parts_in_python_go_on_with_the_same_bits():
     """An attribute of a user's own sensor or backend is not saved, or is shared with the snapshot."""
     require_same_bits(own, 60, 60)
@@ -105,6 +120,69 @@ def test_snapshot_does_not_change():
         sim.restore(taken)
         sim.step(40)
         assert pickle.dumps(taken) == before
+
+
+def test_another_process_goes_on_with_the_same_bits(tmp_path):
+    """A pickled snapshot needs something of the process that took it."""
+    spec, path = load_scenario("relay")
+    with scenario_simulation(spec, path) as sim:
+        sim.step(600)
+        (tmp_path / "snapshot").write_bytes(pickle.dumps(sim.snapshot()))
+        uninterrupted = bits(sim, 100)
+    program = (
+        "import pickle, sys\n"
+        "from pegasus.backends.scenario import scenario_simulation\n"
+        "from pegasus.config.files import load_scenario\n"
+        "from tests.snapshot_rig import bits\n"
+        "with scenario_simulation(*load_scenario('relay')) as sim:\n"
+        "    sim.restore(pickle.load(open(sys.argv[1], 'rb')))\n"
+        "    print(bits(sim, 100))\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "snapshot")]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout.strip() == uninterrupted
+
+
+def test_images_and_scans_are_of_the_other_simulation():
+    """A reading that was taken before a snapshot is rendered in the simulation that it came from."""
+
+    def make():
+        sim = Simulation("courtyard", seed=4)
+        cameras = {
+            "stereo": StereoCamera(rate_hz=20.0, resolution=(16, 12), outputs=("rgb", "motion_vectors")),
+            "lidar": Lidar(rate_hz=20.0, pattern={"model": "raster", "row_count": 3, "column_count": 8}),
+        }
+        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral()], extra_sensors=cameras))
+        return sim
+
+    def seen(sim):
+        readings = sim.vehicles["iris"].readings
+        stereo, scan = readings["stereo"], readings["lidar"].scan(0)
+        return [stereo.rgb, stereo.motion_vectors, stereo.right.rgb, *vars(scan).values()]
+
+    with make() as sim:
+        sim.step(40)
+        taken = sim.snapshot()
+    with make() as one, make() as other:
+        one.step(40)
+        other.restore(taken)
+        for steps in (0, 30):
+            one.step(steps)
+            other.step(steps)
+            for wanted, found in zip(seen(one), seen(other), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+def test_another_wind_is_replaced():
+    """A wind that was put in place of the saved one stays, or gusts begin anew."""
+    with gusty() as sim:
+        sim.step(30)
+        taken = sim.snapshot()
+        uninterrupted = bits(sim, 30)
+        sim.environment.wind = ConstantWind((0.0, 0.0, 0.0))
+        sim.step(5)
+        sim.restore(taken)
+        assert bits(sim, 30) == uninterrupted
 
 
 def test_contacts_are_found_after_a_far_flight():
@@ -137,19 +215,12 @@ def test_fault_after_a_snapshot_is_undone():
 
 def test_another_seed_gives_another_future_of_the_same_state():
     """Forks with other seeds repeat the noise and gusts of the original, or begin with other states."""
-
-    def make(seed):
-        sim = Simulation("flat", seed=seed, wind={"model": "dryden", "mean_velocity": [5.0, 0.0, 0.0]})
-        hold = GeometricController(trajectories.hold(height=2.0), spin_up=0.0)
-        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[hold], extra_sensors={"own": Rangefinder()}))
-        return sim
-
-    with make(0) as sim:
+    with gusty(0) as sim:
         sim.step(50)
         taken = sim.snapshot()
     states, readings = [], []
     for seed in (0, 1, 2, 1):
-        with make(seed) as sim:
+        with gusty(seed) as sim:
             sim.restore(taken)
             iris = sim.vehicles["iris"]
             np.testing.assert_array_equal(iris.state.position, taken.columns["iris"]["position"])
