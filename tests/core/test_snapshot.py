@@ -1,5 +1,6 @@
 """Snapshots: a restored run goes on with the same bits, in the same and in a fresh simulation."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -12,19 +13,34 @@ from pegasus.control import CascadedPIDController, GeometricController, GuidedCo
 from pegasus.dynamics import GroundEffect
 from pegasus.estimation import EKF
 from pegasus.faults import (
+    BatteryCold,
+    BatteryEmpty,
     BirdStrike,
     BladeLoss,
     CellFailure,
     CommandDelay,
+    GpsJamming,
+    GpsJump,
+    GpsLoss,
     GpsSpoofing,
     MotorLoss,
+    MotorSeized,
     MotorStuck,
     PayloadLoss,
+    PayloadShift,
+    PropellerImbalance,
     SensorBias,
     SensorDelay,
+    SensorDrift,
     SensorDropouts,
     SensorNoise,
+    SensorOff,
+    SensorScale,
+    SensorSpikes,
     SensorStuck,
+    SensorWrongAxis,
+    ThrustLoss,
+    VoltageDrop,
     WindShock,
 )
 from pegasus.sensors import UWB, Airspeed, Odometry, OpticalFlow, Rangefinder
@@ -115,6 +131,32 @@ def failing():
     return sim
 
 
+def ailing():
+    """Return a vehicle with the other faults, which begin one after another."""
+    sim = Simulation("flat", seed=9)
+    hover = GeometricController(trajectories.hold(height=20.0), spin_up=0.0)
+    iris = sim.add(Multirotor("iris", count=2, position=[(0, 0, 20), (4, 0, 20)], backends=[hover]))
+    for k, fault in enumerate((
+        PropellerImbalance(1),
+        SensorDrift("imu", field="specific_force", rate=0.1),
+        SensorScale("imu", field="angular_velocity", factor=1.1),
+        SensorSpikes("barometer", field="pressure", size=100.0, probability=0.3),
+        SensorWrongAxis("magnetometer", field="magnetic_field", axes=("y", "-x", "z")),
+        GpsJump(offset=(3.0, 0.0, 0.0)),
+        GpsJamming(strength=0.5),
+        BatteryCold(),
+        VoltageDrop(share=0.95),
+        PayloadShift(mass=0.1, shift=(0.03, 0.0, 0.0)),
+        ThrustLoss(0, share=0.9),
+        SensorOff("magnetometer"),
+        MotorSeized(2),
+        GpsLoss(),
+        BatteryEmpty(),
+    )):  # fmt: skip
+        iris.inject(dataclasses.replace(fault, start=0.3 + 0.04 * k), copies=[k % 2])
+    return sim
+
+
 def tumbling():
     """Return vehicles that fall on the ground and on each other, and one that is at rest."""
     sim = Simulation("courtyard", seed=2)
@@ -136,7 +178,13 @@ def guided():
 
 @pytest.mark.parametrize(
     ("make", "before", "after"),
-    [(estimating, 300, 150), (failing, 125, 125), (tumbling, 110, 120), (guided, 80, 100)],
+    [
+        (estimating, 300, 150),
+        (failing, 125, 125),
+        (ailing, 150, 150),
+        (tumbling, 110, 120),
+        (guided, 80, 100),
+    ],
     ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_parts_go_on_with_the_same_bits(make, before, after):
