@@ -142,6 +142,10 @@ class Vehicle(Airframe, Protocol):
         """The sensors by name."""
 
     @property
+    def estimator(self) -> object | None:
+        """Estimator of its state, of the class `Estimator`; None without one."""
+
+    @property
     def environment(self) -> Environment:
         """Gravity, air, wind and magnetic field."""
 

@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
+from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.contracts.vehicle import Vehicle
@@ -30,7 +31,6 @@ from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
-from pegasus.core.multirotor import as_multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -211,7 +211,8 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
-        self._estimator = as_multirotor(vehicle).estimator
+        estimator = vehicle.estimator
+        self._estimator = estimator if isinstance(estimator, Estimator) else None
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
