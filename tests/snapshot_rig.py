@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 
+from pegasus import Backend, Multirotor, Simulation
 from pegasus.cameras.capture import Capture
+from pegasus.sensors import Reading, Sensor
 
 
 def bits(sim, steps):
@@ -59,3 +61,61 @@ def require_same_bits(make, before, after):
         sim.restore(taken)
         assert bits(sim, after) == uninterrupted
     return uninterrupted
+
+
+class Drifting(Sensor):
+    """Sensor in Python with a state of its own, a random stream and a reference to another part."""
+
+    rate_hz = 50.0
+
+    def bind(self, vehicle, environment, rng):
+        super().bind(vehicle, environment, rng)
+        self.drift, self.past, self.source = np.zeros(vehicle.count), [], vehicle.sensors["imu"]
+        self.now = None
+
+    def measure(self, state, t):
+        self.drift = self.drift + self.rng.standard_normal(self.count)
+        self.past.append(self.drift)
+        self.now = state.position if self.now is None else self.now
+        assert self.source.vehicle is self.vehicle
+        assert np.shares_memory(self.now, self.vehicle.columns["position"])
+        return OwnReading(t, self.drift + sum(part.sum() for part in self.past), self.now[:, 2].copy())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnReading(Reading):
+    drift: np.ndarray
+    height: np.ndarray
+
+
+class Integral(Backend):
+    """Driver in Python: an integral of the height, and a file if it has one."""
+
+    drives = True
+
+    def bind(self, vehicle):
+        self.vehicle, self.sum = vehicle, np.zeros((vehicle.count, 1))
+
+    def start(self):
+        self.sum[...] = 0.0
+
+    def publish(self, t, state, readings):
+        self.sum += 0.004 * (3.0 - state.position[:, 2:])
+
+    def command(self, t):
+        return np.full((self.vehicle.count, 4), 640.0) + 5.0 * self.sum
+
+
+class Deciding(Integral):
+    """Driver with a function that it may get during a run."""
+
+    def start(self):
+        super().start()
+        self.rule = None
+
+
+def own(seed=1, backends=(), **parts):
+    sim = Simulation("flat", seed=seed)
+    parts.setdefault("extra_sensors", {"own": Drifting()})
+    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral(), *backends], **parts))
+    return sim

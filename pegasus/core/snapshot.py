@@ -38,7 +38,9 @@ class Snapshot:
     columns: Mapping[str, Mapping[str, Array]]
     """State, inputs and outputs of the step of each vehicle by name, N rows each."""
     parameters: Mapping[str, tuple[VehicleParameters, ...] | None]
-    """Mass properties of each vehicle that have changed in flight; None where they have not."""
+    """Parameters of the copies of each vehicle, if they changed in flight or differ; None otherwise."""
+    refitted: frozenset[str]
+    """Names of the vehicles whose parameters changed in flight."""
     parts: SavedState
     """State of sensors, estimators, backends, faults, batteries, wind."""
     clockwork: Mapping[str, Any]
@@ -67,7 +69,8 @@ def take(vehicles: VehicleManager, *, world: str, step: int) -> Snapshot:
         step=step,
         time=step / vehicles.rate,
         columns={v.name: {name: values.copy() for name, values in v.columns.items()} for v in vehicles},
-        parameters={v.name: tuple(v.parameters) if v.is_refitted else None for v in vehicles},
+        parameters={v.name: tuple(v.parameters) if v.is_refitted or v.variation else None for v in vehicles},
+        refitted=frozenset(v.name for v in vehicles if v.is_refitted),
         parts=SavedState(_parts(vehicles), _shared(vehicles)),
         clockwork=vehicles.save_state(),
     )
@@ -95,10 +98,12 @@ def put(snapshot: Snapshot, vehicles: VehicleManager) -> None:
         snapshot: The state.
         vehicles: Vehicles of the simulation.
     """
+    reseeded = vehicles.seed != snapshot.seed
     for vehicle in vehicles:
-        parameters = snapshot.parameters[vehicle.name]
-        if parameters is not None or vehicle.is_refitted:
-            vehicles.refit(vehicle, parameters)
+        # A variation is drawn by the seed.
+        foreign = vehicle.name in snapshot.refitted or (reseeded and bool(vehicle.variation))
+        if foreign or vehicle.is_refitted:
+            vehicles.refit(vehicle, snapshot.parameters[vehicle.name] if foreign else None)
     parts = snapshot.parts.restore(_parts(vehicles), _shared(vehicles))
     environment = vehicles.environment
     environment.wind, environment.common_errors = parts["wind"], parts["common errors"]
@@ -106,7 +111,7 @@ def put(snapshot: Snapshot, vehicles: VehicleManager) -> None:
         for name, values in snapshot.columns[vehicle.name].items():
             vehicle.columns[name][...] = values
     vehicles.resume(snapshot.clockwork)
-    if vehicles.seed != snapshot.seed:
+    if reseeded:
         _draw_anew(vehicles)
 
 

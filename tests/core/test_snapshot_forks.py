@@ -1,6 +1,5 @@
-"""Snapshots: own parts, independence, forks, observers, and what is refused."""
+"""Snapshots: own parts, independence, forks, processes and observers."""
 
-import dataclasses
 import pickle
 import subprocess
 import sys
@@ -9,79 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pegasus import Backend, ConfigError, McapRecorder, Multirotor, Playback, Simulation, read_log
-from pegasus.backends import PX4, ROS2, ArduPilot
+from pegasus import ConfigError, McapRecorder, Multirotor, Playback, Simulation, read_log
 from pegasus.backends.scenario import scenario_simulation
 from pegasus.cameras import Lidar, StereoCamera
 from pegasus.config.files import load_scenario
-from pegasus.contracts.engine import Engine
 from pegasus.control import GeometricController, trajectories
 from pegasus.environment import ConstantWind
 from pegasus.estimation import EKF
 from pegasus.faults import MotorLoss, PayloadLoss, SensorDropouts
 from pegasus.recording import EnergyAudit
-from pegasus.sensors import Rangefinder, Reading, Sensor
-from tests.snapshot_rig import bits, require_same_bits
+from pegasus.sensors import Rangefinder
+from tests.snapshot_rig import Integral, bits, own, require_same_bits
 
 ROOT = Path(__file__).parents[2]
-
-
-class Drifting(Sensor):
-    """Sensor in Python with a state of its own, a random stream and a reference to another part."""
-
-    rate_hz = 50.0
-
-    def bind(self, vehicle, environment, rng):
-        super().bind(vehicle, environment, rng)
-        self.drift, self.past, self.source = np.zeros(vehicle.count), [], vehicle.sensors["imu"]
-        self.now = None
-
-    def measure(self, state, t):
-        self.drift = self.drift + self.rng.standard_normal(self.count)
-        self.past.append(self.drift)
-        self.now = state.position if self.now is None else self.now
-        assert self.source.vehicle is self.vehicle
-        assert np.shares_memory(self.now, self.vehicle.columns["position"])
-        return OwnReading(t, self.drift + sum(part.sum() for part in self.past), self.now[:, 2].copy())
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class OwnReading(Reading):
-    drift: np.ndarray
-    height: np.ndarray
-
-
-class Integral(Backend):
-    """Driver in Python: an integral of the height, and a file if it has one."""
-
-    drives = True
-
-    def bind(self, vehicle):
-        self.vehicle, self.sum = vehicle, np.zeros((vehicle.count, 1))
-
-    def start(self):
-        self.sum[...] = 0.0
-
-    def publish(self, t, state, readings):
-        self.sum += 0.004 * (3.0 - state.position[:, 2:])
-
-    def command(self, t):
-        return np.full((self.vehicle.count, 4), 640.0) + 5.0 * self.sum
-
-
-class Deciding(Integral):
-    """Driver with a function that it may get during a run."""
-
-    def start(self):
-        super().start()
-        self.rule = None
-
-
-def own(seed=1, backends=(), **parts):
-    sim = Simulation("flat", seed=seed)
-    parts.setdefault("extra_sensors", {"own": Drifting()})
-    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral(), *backends], **parts))
-    return sim
 
 
 def gusty(seed=0):
@@ -120,6 +59,33 @@ def test_snapshot_does_not_change():
         sim.restore(taken)
         sim.step(40)
         assert pickle.dumps(taken) == before
+
+
+def test_forks_are_of_the_same_copies():
+    """A fork with another seed flies with masses that were drawn by that seed."""
+
+    def make(seed):
+        sim = Simulation("flat", seed=seed)
+        hold = GeometricController(trajectories.hold(height=2.0), spin_up=0.0)
+        places, spread = (
+            [(0, 0, 2), (4, 0, 2)],
+            {"mass": {"normal": {"mean": 1.0, "std": 0.1, "relative": True}}},
+        )
+        sim.add(Multirotor("iris", count=2, position=places, backends=[hold], variation=spread))
+        sim.step(30)
+        return sim
+
+    flown = []
+    with make(0) as sim, make(1) as fork:
+        taken = sim.snapshot()
+        fork.restore(taken)
+        for each in (sim, fork):
+            each.step(50)
+            iris = each.vehicles["iris"]
+            flown.append(([own.mass for own in iris.parameters], iris.state.position.tolist()))
+        assert flown[0] == flown[1]
+        fork.reset()
+        assert not fork.vehicles["iris"].is_refitted
 
 
 def test_another_process_goes_on_with_the_same_bits(tmp_path):
@@ -269,126 +235,3 @@ def test_energy_is_balanced_from_a_snapshot_on():
         sim.step(100)
     assert restored.balances()["iris"].gross > 1.0
     assert restored.balances() == uninterrupted.balances()
-
-
-def test_parts_that_cannot_be_saved_are_named():
-    """A part whose state is elsewhere is restored in silence, or its refusal does not say what to do."""
-
-    class Remote(Backend):
-        outside = True
-
-    class Writing(Backend):
-        def bind(self, vehicle):
-            self.log = [Path(__file__).open()]  # noqa: SIM115
-
-    assert PX4.outside
-    assert ArduPilot.outside
-    assert ROS2.outside
-    with own(backends=[Remote()]) as sim:
-        sim.step()
-        with pytest.raises(
-            ConfigError, match=r"^Remote of vehicle 'iris': has a state in another program.*reset"
-        ):
-            sim.snapshot()
-    with own(backends=[Writing()]) as sim:
-        sim.step()
-        with pytest.raises(
-            ConfigError, match=r"iris\.backends\.1\.log\.0 = 'TextIOWrapper': cannot be saved; give"
-        ):
-            sim.snapshot()
-        sim.vehicles["iris"].backends[1].log[0].close()
-
-
-def test_engines_that_cannot_be_saved_refuse():
-    """A physics engine with contacts of its own gives a snapshot that goes on differently."""
-
-    class Other(Engine):
-        pass
-
-    with pytest.raises(ConfigError, match=r"engine = 'Other': keeps contacts of its own.*engine mujoco"):
-        Other().save_state()
-    with pytest.raises(ConfigError, match=r"engine = 'Other': keeps contacts of its own.*engine mujoco"):
-        Other().restore_state({})
-
-
-def test_restore_needs_a_simulation_that_is_built_alike():
-    """A state is put into a simulation with other vehicles or parts, in silence."""
-    with own() as sim:
-        sim.step()
-        taken = sim.snapshot()
-    with Simulation("flat", seed=1) as empty:
-        with pytest.raises(
-            ConfigError, match=r"^vehicles = \[\]: is not that of the snapshot: \['iris'\]; restore"
-        ):
-            empty.restore(taken)
-        empty.add(Multirotor("iris", position=(0, 0, 2)))
-        with pytest.raises(
-            ConfigError, match=r"^vehicle 'iris' = .*is not that of the snapshot: .*'Integral'"
-        ):
-            empty.restore(taken)
-    with own() as other, Simulation("flat", rate=500.0) as faster:
-        with pytest.raises(ConfigError, match=r"^rate = 500.0: is not that of the snapshot: 250.0"):
-            faster.restore(taken)
-        assert other.playback is Playback.STOPPED
-        with pytest.raises(RuntimeError, match="no state of a run"):
-            other.snapshot()
-
-
-def test_a_restore_that_fails_leaves_no_half_state():
-    """A simulation goes on from half a state after an error."""
-
-    def make(rule):
-        sim = Simulation("flat", seed=1)
-        backend = Deciding()
-        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[backend]))
-        sim.step(20)
-        backend.rule = rule
-        return sim
-
-    with make(lambda: 1) as sim:
-        pickled = pickle.dumps(sim.snapshot())
-    with make(None) as sim:
-        first = bits(sim, 0)
-        with pytest.raises(ConfigError, match=r"^iris\.backends\.0\.rule = .*was not pickled"):
-            sim.restore(pickle.loads(pickled))
-        assert sim.playback is Playback.STOPPED
-        sim.step(20)
-        assert bits(sim, 0) == first
-
-
-def test_nothing_is_saved_within_a_step():
-    """A snapshot from within a step holds half of it."""
-
-    class Saving(Backend):
-        def publish(self, t, state, readings):
-            sim.snapshot()
-
-    with (
-        own(backends=[Saving()]) as sim,
-        pytest.raises(RuntimeError, match="an observer or backend cannot save its simulation; do so after"),
-    ):
-        sim.step()
-
-
-def test_values_that_do_not_pickle_are_named():
-    """A snapshot is pickled without a function that it needs, or the error does not say which one."""
-
-    def make():
-        sim = Simulation("flat")
-        path = trajectories.function(lambda t: (0.0, 0.0, 2.0 + 0.1 * t))
-        pilot = GeometricController(path, spin_up=0.0)
-        sim.add(Multirotor("iris", position=(0, 0, 2), backends=[pilot]))
-        return sim
-
-    with make() as sim:
-        sim.step(20)
-        taken = sim.snapshot()
-        uninterrupted = bits(sim, 20)
-    with make() as sim:
-        sim.restore(taken)
-        assert bits(sim, 20) == uninterrupted
-    with pytest.raises(
-        ConfigError,
-        match=r"iris\.backends\.0\.trajectory = .*: cannot be pickled: .*; define classes and",
-    ):
-        pickle.dumps(taken)
