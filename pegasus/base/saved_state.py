@@ -15,6 +15,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
 from enum import Enum
 from functools import partial
+from logging import Logger
 from multiprocessing.process import BaseProcess
 from pathlib import PurePath
 from random import Random
@@ -49,7 +50,7 @@ from pegasus.base.saved_records import (
 )
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Enum, np.generic, PurePath, range, slice)
-_VALUES = (ModuleType, type, np.dtype)
+_VALUES = (ModuleType, type, np.dtype, Logger)
 _COPIED = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, np.random.SeedSequence, Random)
 _LOCKS = {type(threading.Lock()): "Lock", type(threading.RLock()): "RLock"}
 _CONTAINERS = (list, tuple, set, frozenset, deque, dict, Counter, OrderedDict, defaultdict)

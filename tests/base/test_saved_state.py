@@ -1,6 +1,8 @@
 """Saved state of objects: copies that keep who holds what, put back into the objects that stand there."""
 
+import logging
 import pickle
+import re
 import threading
 import weakref
 from collections import Counter, defaultdict, deque
@@ -129,6 +131,9 @@ def test_containers_come_back_in_their_kinds():
         frozen=frozenset({3}),
         slotted=Slotted(),
         number=Decimal("1.5"),
+        pattern=re.compile("a+"),
+        log=logging.getLogger("pegasus.test"),
+        errors=[ValueError("wrong")],
     )
     part.slotted.first = part
     made = through(part)
@@ -141,6 +146,7 @@ def test_containers_come_back_in_their_kinds():
     assert type(made.pair) is Pair
     assert made.pair.second == {1, 2}
     assert (made.nested, made.frozen, made.number) == (part.nested, part.frozen, part.number)
+    assert (made.pattern, made.log, str(made.errors[0])) == (part.pattern, part.log, "wrong")
     assert made.slotted.first is made
     assert not hasattr(made.slotted, "second")
 
