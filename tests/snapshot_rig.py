@@ -89,9 +89,12 @@ class OwnReading(Reading):
 
 
 class Integral(Backend):
-    """Driver in Python: an integral of the height, and a file if it has one."""
+    """Driver in Python: an integral of the height."""
 
     drives = True
+
+    def __init__(self, sim=None):
+        self.sim = sim
 
     def bind(self, vehicle):
         self.vehicle, self.sum = vehicle, np.zeros((vehicle.count, 1))
@@ -100,6 +103,7 @@ class Integral(Backend):
         self.sum[...] = 0.0
 
     def publish(self, t, state, readings):
+        assert self.sim is None or self.sim.vehicles["iris"] is self.vehicle
         self.sum += 0.004 * (3.0 - state.position[:, 2:])
 
     def command(self, t):
@@ -117,5 +121,5 @@ class Deciding(Integral):
 def own(seed=1, backends=(), **parts):
     sim = Simulation("flat", seed=seed)
     parts.setdefault("extra_sensors", {"own": Drifting()})
-    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral(), *backends], **parts))
+    sim.add(Multirotor("iris", position=(0, 0, 2), backends=[Integral(sim), *backends], **parts))
     return sim

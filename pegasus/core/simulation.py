@@ -296,7 +296,7 @@ class Simulation:
             self.stepper.require_free("save")
             if self._playback is Playback.STOPPED:
                 raise RuntimeError("a stopped simulation has no state of a run; call play() or step() first")
-            return take(self.vehicles, world=self.world_name, step=self.step_count)
+            return take(self.vehicles, self._around, world=self.world_name, step=self.step_count)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take the state of a snapshot, from which the run goes on with the same bits.
@@ -518,9 +518,13 @@ class Simulation:
             self._end()
             raise
 
+    @property
+    def _around(self) -> dict[str, Any]:
+        return {"simulation": self, "engine": self.engine, "scene": self.scene, "world": self.world}
+
     def _put(self, snapshot: Snapshot) -> None:
         try:
-            put(snapshot, self.vehicles)
+            put(snapshot, self.vehicles, self._around)
         except BaseException:
             # Half a state is none to go on from.
             self.stop()

@@ -51,11 +51,12 @@ class Snapshot:
         return f"Snapshot(time={self.time:g}, vehicles={', '.join(self.columns) or None})"
 
 
-def take(vehicles: VehicleManager, *, world: str, step: int) -> Snapshot:
+def take(vehicles: VehicleManager, around: Mapping[str, Any], *, world: str, step: int) -> Snapshot:
     """Return the state of a simulation between two steps.
 
     Args:
         vehicles: Its vehicles.
+        around: Other objects of the simulation that parts may refer to, by name.
         world: Name of its world.
         step: Number of steps done.
 
@@ -71,7 +72,7 @@ def take(vehicles: VehicleManager, *, world: str, step: int) -> Snapshot:
         columns={v.name: {name: values.copy() for name, values in v.columns.items()} for v in vehicles},
         parameters={v.name: tuple(v.parameters) if v.is_refitted or v.variation else None for v in vehicles},
         refitted=frozenset(v.name for v in vehicles if v.is_refitted),
-        parts=SavedState(_parts(vehicles), _shared(vehicles)),
+        parts=SavedState(_parts(vehicles), {**around, **_shared(vehicles)}),
         clockwork=vehicles.save_state(),
     )
 
@@ -91,12 +92,13 @@ def require_fit(snapshot: Snapshot, vehicles: VehicleManager, world: str) -> Non
             raise ConfigError(problem, field=field, value=value, remedy=_REMEDY)
 
 
-def put(snapshot: Snapshot, vehicles: VehicleManager) -> None:
+def put(snapshot: Snapshot, vehicles: VehicleManager, around: Mapping[str, Any]) -> None:
     """Put a state into a simulation that fits; one with another seed gets other random numbers from there on.
 
     Args:
         snapshot: The state.
         vehicles: Vehicles of the simulation.
+        around: Other objects of the simulation, by the same names as in `take`.
     """
     reseeded = vehicles.seed != snapshot.seed
     for vehicle in vehicles:
@@ -104,7 +106,7 @@ def put(snapshot: Snapshot, vehicles: VehicleManager) -> None:
         foreign = vehicle.name in snapshot.refitted or (reseeded and bool(vehicle.variation))
         if foreign or vehicle.is_refitted:
             vehicles.refit(vehicle, snapshot.parameters[vehicle.name] if foreign else None)
-    parts = snapshot.parts.restore(_parts(vehicles), _shared(vehicles))
+    parts = snapshot.parts.restore(_parts(vehicles), {**around, **_shared(vehicles)})
     environment = vehicles.environment
     environment.wind, environment.common_errors = parts["wind"], parts["common errors"]
     for vehicle in vehicles:
