@@ -55,7 +55,6 @@ LONG = (
     "isaac/test_world_stage.py",
     "backends/test_autopilot_failures.py",
     "isaac/test_mishaps.py",
-    "backends/ros2/test_ros2_benchmark.py",
     "isaac/test_isaac_examples.py",
     "panel/viser/test_web_clients.py",
     "core/test_flight_processors.py",
