@@ -204,10 +204,10 @@ class VehicleManager(Collection[Multirotor]):
             self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        rung = self._plant.advance(dt, t)
+        battery_event = self._plant.advance(dt, t)
         for vehicle in self._faulty:
             vehicle.faults.release()
-        if rung:
+        if battery_event:
             for vehicle in self:
                 warn_of_battery(vehicle, t)
 

@@ -146,8 +146,13 @@ def test_drawn_errors_have_their_sigmas_and_last(bench: Any) -> None:
 
 def test_errors_leave_the_noise_alone(bench: Any) -> None:
     """Drawn errors would take random numbers of the noise, so that a comparison of both had other noise."""
-    plain, erroneous = IMU(), IMU(gyroscope=Gyroscope(scale_error_sigma=0.1, misalignment_sigma=0.1))
-    first, second = (bench.readings(sensor, bench.bind(sensor), 50) for sensor in (plain, erroneous))
+    plain, with_systematic_errors = (
+        IMU(),
+        IMU(gyroscope=Gyroscope(scale_error_sigma=0.1, misalignment_sigma=0.1)),
+    )
+    first, second = (
+        bench.readings(sensor, bench.bind(sensor), 50) for sensor in (plain, with_systematic_errors)
+    )
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.angular_velocity, other.angular_velocity)
         assert np.array_equal(one.specific_force, other.specific_force)
@@ -162,8 +167,10 @@ def test_another_imu_with_errors_changes_no_bit() -> None:
             sim.step(50)
             return iris.readings["imu"]
 
-    erroneous = IMU(gyroscope=Gyroscope(temperature_bias_sigma=1e-3), vibration=Vibration(blade_passage=1e-6))
-    alone, beside = flown({}), flown({"second": erroneous})
+    with_systematic_errors = IMU(
+        gyroscope=Gyroscope(temperature_bias_sigma=1e-3), vibration=Vibration(blade_passage=1e-6)
+    )
+    alone, beside = flown({}), flown({"second": with_systematic_errors})
     assert np.array_equal(alone.angular_velocity, beside.angular_velocity)
     assert np.array_equal(alone.specific_force, beside.specific_force)
 
