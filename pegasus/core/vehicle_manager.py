@@ -204,10 +204,10 @@ class VehicleManager(Collection[Multirotor]):
             self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        battery_event = self._plant.advance(dt, t)
+        rung = self._plant.advance(dt, t)
         for vehicle in self._faulty:
             vehicle.faults.release()
-        if battery_event:
+        if rung:
             for vehicle in self:
                 warn_of_battery(vehicle, t)
 

@@ -34,7 +34,7 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
 from pegasus.core.compiled_sensor import INPUTS, CompiledSensor
 from pegasus.environment.atmosphere import UsStandardAtmosphere1976
-from pegasus.sensors.imu_rows import ImuParameters, ImuRows, with_systematic_errors
+from pegasus.sensors.imu_rows import ImuParameters, ImuRows, erroneous
 from pegasus.sensors.inertial_noise import Accelerometer, Gyroscope, InertialSystem, Thermal
 from pegasus.sensors.noise import next_bias, noisy
 from pegasus.sensors.vibration import Vibration, blade_vibration, rotor_vibration
@@ -146,8 +146,8 @@ def imu(i: int, rows: ImuRows) -> None:
                 force += blade_vibration(rows.phase[i, r], speed, p.blades, rows.passage[i, r])
         rate = rotate_inverse(p.mounting, rate)
         force = rotate_inverse(p.mounting, force)
-        if p.has_errors == 1:
-            rate, force = with_systematic_errors(i, rows, rate, force)
+        if p.errs == 1:
+            rate, force = erroneous(i, rows, rate, force)
         rate = noisy(gyroscope, rate, rows.normal[i, 0], rows.rate_bias[i], rows.rate_offset[i])
         force = noisy(accelerometer, force, rows.normal[i, 1], rows.force_bias[i], rows.force_offset[i])
         rows.rate[i] = saturated(rate, p.rate_range)
@@ -227,7 +227,7 @@ class IMU(CompiledSensor):
                 force_range=self.accelerometer.range,
                 reading_time=1 / self.rate_hz,
                 blades=float(self.vehicle.spec.propeller.blade_count) if shown else 0.0,
-                has_errors=int(self.gyroscope.has_errors or self.accelerometer.has_errors),
+                errs=int(self.gyroscope.errs or self.accelerometer.errs),
             ),
             "gyroscope": self.gyroscope.at_rate(self.rate_hz),
             "accelerometer": self.accelerometer.at_rate(self.rate_hz),
@@ -272,14 +272,14 @@ class IMU(CompiledSensor):
         axis = np.asarray(self.vehicle.layout.axis) if shaken else np.zeros((0, 3))
         cosine, sine, passage = self.vibration.vectors(axis, self.vehicle.layout.spin[: len(axis)])
         self.is_fed = shaken
-        has_errors = self.gyroscope.has_errors or self.accelerometer.has_errors
+        errs = self.gyroscope.errs or self.accelerometer.errs
         return {
             "rotor_speed": np.zeros((self.count, len(axis))),
             "phase": np.zeros((self.count, len(axis))),
             "cosine": np.tile(cosine, (self.count, 1, 1)),
             "sine": np.tile(sine, (self.count, 1, 1)),
             "passage": np.tile(passage, (self.count, 1, 1)),
-            "calibration": np.zeros((self.count, 11 if has_errors else 0, 3)),
+            "calibration": np.zeros((self.count, 11 if errs else 0, 3)),
         }
 
     def draw(self, rows: IntArray) -> None:

@@ -26,7 +26,7 @@ class ImuParameters:
     """Nominal time between two readings [s]."""
     blades: float
     """Number of blades of a propeller if their passage is felt, else 0."""
-    has_errors: int
+    errs: int
     """1 if the IMU has systematic errors."""
 
 
@@ -138,7 +138,7 @@ def warmth(i: int, rows: ImuRows) -> Real:
     return rows.die_temperature[i] - system.reference_temperature
 
 
-def with_systematic_errors(i: int, rows: ImuRows, rate: Vec3, force: Vec3) -> tuple[Vec3, Vec3]:
+def erroneous(i: int, rows: ImuRows, rate: Vec3, force: Vec3) -> tuple[Vec3, Vec3]:
     """Return angular rate [rad/s] and specific force [m/s^2] with systematic errors.
 
     Args:

@@ -58,7 +58,7 @@ class InertialNoise(NoiseModel):
         return any(value != 0 for value in given)
 
     @property
-    def has_errors(self) -> bool:
+    def errs(self) -> bool:
         """Whether there is any systematic error."""
         given = (*self.scale_error, self.scale_error_sigma, self.misalignment_sigma)
         return self.warms or any(value != 0 for value in (*given, *sum(self.misalignment, ())))
@@ -110,10 +110,10 @@ class Gyroscope(InertialNoise):
         require_sigma("g_sensitivity_sigma", self.g_sensitivity_sigma)
 
     @property
-    def has_errors(self) -> bool:
+    def errs(self) -> bool:
         """Whether there is any systematic error."""
         given = (*sum(self.g_sensitivity, ()), self.g_sensitivity_sigma)
-        return super().has_errors or any(value != 0 for value in given)
+        return super().errs or any(value != 0 for value in given)
 
 
 @dataclass(frozen=True, kw_only=True)

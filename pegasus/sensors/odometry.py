@@ -141,7 +141,7 @@ def seen_motion(i: int, rows: OdometryRows) -> tuple[Vec3, Quat, Vec3, Vec3]:
     )
 
 
-def advance_drift(i: int, rows: OdometryRows, reading: int) -> None:
+def drift_on(i: int, rows: OdometryRows, reading: int) -> None:
     """Let the frame of an estimator drift to the next reading, or draw a new one at a reset."""
     p = rows.errors[rows.kind[i]]
     moved = scaled(rows.normal[i, 4], p.drift_sigma)
@@ -170,7 +170,7 @@ def odometry(i: int, rows: OdometryRows) -> None:
         drawn = 6
         for k in range(drawn):
             rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
-        advance_drift(i, rows, reading)
+        drift_on(i, rows, reading)
         position, orientation, velocity, rate = seen_motion(i, rows)
         yaw = rows.yaw[i]
         offset = position - rows.pivot[i]

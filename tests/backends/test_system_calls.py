@@ -1,4 +1,6 @@
-"""Tests of the cost of a step with an autopilot: system calls."""
+"""Tests of the cost of a step with an autopilot: system calls, and work that is done only when due."""
+
+import struct
 
 import numpy as np
 import pytest
@@ -7,7 +9,10 @@ from px4_rig import Answerer, call, controls, free_instance, iris
 
 from pegasus import Simulation
 from pegasus.backends import PX4
+from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import UdpLink
+from pegasus.control.mission import Mission
+from pegasus.control.mission_step import OwnTable
 from pegasus.sensors.imu import ImuReading
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -84,3 +89,32 @@ def test_ardupilot_costs_one_send_and_one_receive():
         for peer in peers:
             peer.socket.close()
     assert sorted(calls) == ["recvfrom"] * STEPS + ["sendto"] * STEPS
+
+
+def test_the_pilot_thinks_when_it_speaks(monkeypatch):
+    """A trajectory would be evaluated at every step, although set-points are sent only 20 times a second."""
+    times, update, made, advance = [], OwnTable.update, [], Mission.advance
+    monkeypatch.setattr(OwnTable, "update", lambda self, t, *rest: times.append(t) or update(self, t, *rest))
+    monkeypatch.setattr(Mission, "advance", lambda *arguments: made.append(1) or advance(*arguments))
+    backend = PX4(launch=False, trajectory=[{"takeoff": {"height": 2.0}}])
+    with Simulation(seed=8) as simulation:
+        simulation.add(iris(backend, Answerer(call, half)))
+        simulation.run(2.0)
+    assert 38 <= len(times) <= 40
+    np.testing.assert_allclose(np.diff(times), 0.052, atol=1e-9)
+    # Points are made for many set-points: at the first two, and with each phase of the flight.
+    assert len(made) < 8
+
+
+def test_estimates_are_read_when_they_come(monkeypatch):
+    """Links would be read at every step, although only 29 estimates arrive in a second."""
+    backend, peer, read = PX4(launch=False), Answerer(call, half), []
+    ready = Inbox.ready
+    monkeypatch.setattr(Inbox, "ready", lambda self: read.append(found := ready(self)) or found)
+    with Simulation(seed=8) as simulation:
+        simulation.add(iris(backend, peer))
+        simulation.run(0.5)
+        assert all(found == [] for found in read)
+        backend._hubs[0].deliver(struct.pack("B", 0xFD))
+        simulation.step()
+        assert [len(found) for found in read[-2:]] == [1, 1]

@@ -146,13 +146,11 @@ def test_drawn_errors_have_their_sigmas_and_last(bench: Any) -> None:
 
 def test_errors_leave_the_noise_alone(bench: Any) -> None:
     """Drawn errors would take random numbers of the noise, so that a comparison of both had other noise."""
-    plain, with_systematic_errors = (
+    plain, erroneous = (
         IMU(),
         IMU(gyroscope=Gyroscope(scale_error_sigma=0.1, misalignment_sigma=0.1)),
     )
-    first, second = (
-        bench.readings(sensor, bench.bind(sensor), 50) for sensor in (plain, with_systematic_errors)
-    )
+    first, second = (bench.readings(sensor, bench.bind(sensor), 50) for sensor in (plain, erroneous))
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.angular_velocity, other.angular_velocity)
         assert np.array_equal(one.specific_force, other.specific_force)
@@ -167,10 +165,8 @@ def test_another_imu_with_errors_changes_no_bit() -> None:
             sim.step(50)
             return iris.readings["imu"]
 
-    with_systematic_errors = IMU(
-        gyroscope=Gyroscope(temperature_bias_sigma=1e-3), vibration=Vibration(blade_passage=1e-6)
-    )
-    alone, beside = flown({}), flown({"second": with_systematic_errors})
+    erroneous = IMU(gyroscope=Gyroscope(temperature_bias_sigma=1e-3), vibration=Vibration(blade_passage=1e-6))
+    alone, beside = flown({}), flown({"second": erroneous})
     assert np.array_equal(alone.angular_velocity, beside.angular_velocity)
     assert np.array_equal(alone.specific_force, beside.specific_force)
 
