@@ -146,10 +146,7 @@ def test_drawn_errors_have_their_sigmas_and_last(bench: Any) -> None:
 
 def test_errors_leave_the_noise_alone(bench: Any) -> None:
     """Drawn errors would take random numbers of the noise, so that a comparison of both had other noise."""
-    plain, erroneous = (
-        IMU(),
-        IMU(gyroscope=Gyroscope(scale_error_sigma=0.1, misalignment_sigma=0.1)),
-    )
+    plain, erroneous = IMU(), IMU(gyroscope=Gyroscope(scale_error_sigma=0.1, misalignment_sigma=0.1))
     first, second = (bench.readings(sensor, bench.bind(sensor), 50) for sensor in (plain, erroneous))
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.angular_velocity, other.angular_velocity)
