@@ -23,9 +23,9 @@ from zstandard import ZstdError
 
 from pegasus.base.errors import ConfigError
 
-RECORD = struct.Struct("<BQ")
+_RECORD = struct.Struct("<BQ")
 """Opcode and length of a record."""
-MESSAGE = struct.Struct("<BQHIQQ")
+_MESSAGE_HEAD = struct.Struct("<BQHIQQ")
 """Opcode, length, channel, sequence number, time and publishing time; the content follows."""
 DAMAGE = (
     *(McapError, ZstdError, struct.error, ValueError, OverflowError),
@@ -158,7 +158,7 @@ def _check_summary(file: BufferedReader) -> None:
     footer = file.read(_FOOTER.size)
     _require(file.read() == MCAP0_MAGIC)
     opcode, length, start, _, crc = _FOOTER.unpack(footer)
-    _require(opcode == Opcode.FOOTER and length == _FOOTER.size - RECORD.size and start > 0)
+    _require(opcode == Opcode.FOOTER and length == _FOOTER.size - _RECORD.size and start > 0)
     file.seek(start)
     _require(crc == zlib.crc32(footer[:-4], zlib.crc32(file.read(end - start))) != 0)
 
@@ -172,8 +172,8 @@ def _described(index: ChunkIndex) -> _Chunk:
 def _load(file: BufferedReader, chunk: _Chunk) -> None:
     file.seek(chunk.index.chunk_start_offset)
     record = file.read(chunk.index.chunk_length)
-    _require(RECORD.unpack_from(record) == (Opcode.CHUNK, len(record) - RECORD.size))
-    content = Chunk.read(ReadDataStream(BytesIO(record[RECORD.size :])))
+    _require(_RECORD.unpack_from(record) == (Opcode.CHUNK, len(record) - _RECORD.size))
+    content = Chunk.read(ReadDataStream(BytesIO(record[_RECORD.size :])))
     stream, size = get_chunk_data_stream(content, validate_crc=True)
     _require(size == chunk.index.uncompressed_size)
     chunk.data, chunk.indexes = stream.read(size), file.read(chunk.index.message_index_length)
@@ -192,11 +192,11 @@ def _listed(chunk: _Chunk, channel: int) -> tuple[list[int], list[bytes]]:
         raise ValueError
     stamps, contents = [], []
     for time, place in _INDEX_ENTRY.iter_unpack(entries):
-        opcode, length, number, _, stamp, _ = MESSAGE.unpack_from(data, place)
+        opcode, length, number, _, stamp, _ = _MESSAGE_HEAD.unpack_from(data, place)
         if opcode != _MESSAGE or number != channel or stamp != time:
             raise ValueError
         stamps.append(stamp)
-        contents.append(data[place + MESSAGE.size : place + RECORD.size + length])
+        contents.append(data[place + _MESSAGE_HEAD.size : place + _RECORD.size + length])
     return stamps, contents
 
 

@@ -1,20 +1,8 @@
 // Declares `Opacity::at`, the opacity of triangles by texture or constant, and `all`, the tables that it needs.
 
+#include "pixels.h"
 const auto* all = &tables;
 struct Opacity {
-    static int down(float x) {
-        const int k = (int)(x);
-        return k - (x < (float)(k));
-    }
-    static int wrapped(int index, int count, int mode) {
-        if (index >= 0 && index < count) return index;
-        if (mode == 1) return index < 0 ? 0 : count - 1;
-        if (mode == 3) return -1;
-        const int period = mode == 2 ? 2 * count : count;
-        int k = index % period;
-        if (k < 0) k += period;
-        return k >= count ? period - 1 - k : k;
-    }
     // Opacity at barycentric weights of the second and third corner; `slant` is the cosine of ray and
     // normal, `spread` the width of the ray there. A texture is read between four pixels of the mip level
     // that matches the ray best.
@@ -30,8 +18,8 @@ struct Opacity {
             float s = triangle.a[0] + triangle.one[0] * u + triangle.two[0] * v;
             float t = triangle.a[1] + triangle.one[1] * u + triangle.two[1] * v;
             // Repeating far from the origin would cost the fraction its digits.
-            if (use.wrap_s == 0) s -= (float)(down(s));
-            if (use.wrap_t == 0) t -= (float)(down(t));
+            if (use.wrap_s == 0) s -= (float)(Pixels::down(s));
+            if (use.wrap_t == 0) t -= (float)(Pixels::down(t));
             // The square of the width in pixels; half its binary exponent is the level.
             const float across = spread * triangle.density;
             union { float number; int bits; } pixels;
@@ -43,7 +31,7 @@ struct Opacity {
                 height = wp::max(height / 2, 1);
             }
             const float x = s * (float)(width) - 0.5f, y = (1.0f - t) * (float)(height) - 0.5f;
-            const int left = down(x), upper = down(y);
+            const int left = Pixels::down(x), upper = Pixels::down(y);
             const bool inside = left >= 0 && left < width - 1 && upper >= 0 && upper < height - 1;
             const int place = first + upper * width + left;
             if (use.cells >= 0) {
@@ -54,8 +42,8 @@ struct Opacity {
                 } else {
                     const bool over = left < 0 || left >= width, beyond = upper < 0 || upper >= height;
                     if (!(over && use.wrap_s != 0) && !(beyond && use.wrap_t != 0)) {
-                        const int column = over ? wrapped(left, width, 0) : left;
-                        const int line = beyond ? wrapped(upper, height, 0) : upper;
+                        const int column = over ? Pixels::wrapped(left, width, 0) : left;
+                        const int line = beyond ? Pixels::wrapped(upper, height, 0) : upper;
                         kind = known->cells.data[first + shift + line * width + column];
                     }
                 }
@@ -68,8 +56,8 @@ struct Opacity {
             for (int k = 0; k < 4; ++k) {
                 int pixel = place + k % 2 + k / 2 * width;
                 if (!inside) {
-                    const int column = wrapped(left + k % 2, width, use.wrap_s);
-                    const int line = wrapped(upper + k / 2, height, use.wrap_t);
+                    const int column = Pixels::wrapped(left + k % 2, width, use.wrap_s);
+                    const int line = Pixels::wrapped(upper + k / 2, height, use.wrap_t);
                     pixel = column < 0 || line < 0 ? -1 : first + line * width + column;
                 }
                 corners[k] = pixel < 0 ? 0.0f : codes[known->pixels.data[pixel] >> (8 * channel) & 255u];

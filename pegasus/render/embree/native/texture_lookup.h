@@ -1,16 +1,7 @@
 // Declares `look_up` for the textures of `tables`, and `spot`, whose layout must be -1 before the first texture of
 // each point.
 
-const auto down = [](float x) { const int k = (int)(x); return k - (x < (float)(k)); };
-const auto wrapped = [](int index, int count, int mode) {
-    if (index >= 0 && index < count) return index;
-    if (mode == 1) return index < 0 ? 0 : count - 1;
-    if (mode == 3) return -1;
-    const int period = mode == 2 ? 2 * count : count;
-    int k = index % period;
-    if (k < 0) k += period;
-    return k >= count ? period - 1 - k : k;
-};
+#include "pixels.h"
 // Pixels around a point and their weights: four of the mip level that is larger than the footprint, then
 // four of the smaller one, whose part in colours is `part`. Textures of one layout share them.
 struct Spot { int layout, places[8]; float part, weights[8]; } spot;
@@ -21,8 +12,8 @@ const auto find_spot = [&](const auto& use, const float* uv, float footprint) {
     float s = use.u_row[0] * uv[0] + use.u_row[1] * uv[1] + use.u_row[2];
     float t = use.v_row[0] * uv[0] + use.v_row[1] * uv[1] + use.v_row[2];
     // Large coordinates of a repeated texture would lose precision.
-    if (use.wrap_s == 0) s -= (float)(down(s));
-    if (use.wrap_t == 0) t -= (float)(down(t));
+    if (use.wrap_s == 0) s -= (float)(Pixels::down(s));
+    if (use.wrap_t == 0) t -= (float)(Pixels::down(t));
     // Between powers of two the level is linear in the footprint.
     const float size = footprint * use.stretch * wp::sqrt((float)(width) * (float)(height));
     int whole = 0;
@@ -45,7 +36,7 @@ const auto find_spot = [&](const auto& use, const float* uv, float footprint) {
     for (int k = 0; k < whole; ++k) smaller();
     const auto four = [&](int* places, float* weights) {
         const float x = s * (float)(width) - 0.5f, y = (1.0f - t) * (float)(height) - 0.5f;
-        const int left = down(x), upper = down(y);
+        const int left = Pixels::down(x), upper = Pixels::down(y);
         const float right = x - (float)(left), lower = y - (float)(upper);
         weights[0] = (1.0f - right) * (1.0f - lower);
         weights[1] = right * (1.0f - lower);
@@ -59,8 +50,8 @@ const auto find_spot = [&](const auto& use, const float* uv, float footprint) {
             return;
         }
         for (int k = 0; k < 4; ++k) {
-            const int column = wrapped(left + k % 2, width, use.wrap_s);
-            const int line = wrapped(upper + k / 2, height, use.wrap_t);
+            const int column = Pixels::wrapped(left + k % 2, width, use.wrap_s);
+            const int line = Pixels::wrapped(upper + k / 2, height, use.wrap_t);
             const bool inside = column >= 0 && line >= 0;
             places[k] = inside ? first + line * width + column : 0;
             // A pixel outside of an image that is black there has no weight.
