@@ -276,8 +276,8 @@ class Injection:
         was = self.active.copy()
         self.active = active & ~ends
         self.since = np.where(self.active, age - self.begun, 0.0)
-        grown = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
-        self.intensity = np.where(self.active, grown, 0.0)
+        ramped = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
+        self.intensity = np.where(self.active, ramped, 0.0)
         return begins & self.active, ends & was
 
     def _truth(self, vehicle: Vehicle) -> BoolArray:

@@ -78,7 +78,7 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
-class Held:
+class ThreadInBlock:
     """Thread that is within a block; as a context manager it marks the block."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Stepper:
     """Threads that run and step a simulation."""
 
     def __init__(self) -> None:
-        self.running, self.within_step = Held(), Held()
+        self.running, self.within_step = ThreadInBlock(), ThreadInBlock()
 
     def require_free(self, action: str = "step") -> None:
         """Raise a RuntimeError within a step, and while another thread runs the simulation.

@@ -257,7 +257,7 @@ class BodyMotion:
         travel = self._travel(path, levels, fixed=still, overlap=_OVERLAP)
         position, orientation = self._placed(path, travel.part, travel.drift)
         spin = self._spin(path, orientation)
-        scale = self._spent(path, travel, spin)[:, None]
+        scale = self._work_factors(path, travel, spin)[:, None]
         velocity = velocity - (1.0 - scale) * travel.relative(velocity)
         self._set(moving | travel.stopped, position, orientation, velocity, scale * spin)
 
@@ -320,7 +320,7 @@ class BodyMotion:
         moved = (after <= before)[group, None]
         return np.where(moved, way, 0.0), np.where(moved, left, momentum)
 
-    def _spent(self, path: Path, travel: Travel, spin: Array) -> Array:
+    def _work_factors(self, path: Path, travel: Travel, spin: Array) -> Array:
         """Return factors of velocities without the work of the wrench on ways not covered, shape (M,).
 
         Bodies that move on together have one factor, of their velocities relative to each other: the work on

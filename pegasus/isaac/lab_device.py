@@ -38,7 +38,8 @@ _DOWNLOADED = (
     *(field.name for field in fields(WrenchRows)),
     *("command", "limited_command", "shaft_power", "load", "wind", "air_density", "gravity"),
     *("fault", "free_velocity", "free_angular_velocity"),
-    *("charge", "voltage", "current", "cell_state", "empty", "news", "lowest_speed", "highest_speed"),
+    *("charge", "voltage", "current", "cell_state", "empty", "battery_event"),
+    *("lowest_speed", "highest_speed"),
 )
 """Columns that a download copies to the host."""
 
@@ -213,7 +214,7 @@ class LabDevice:
         if self._arrays["bell"].numpy()[0]:
             self._arrays["bell"].fill_(0)
             self.download()
-            self._arrays["news"].fill_(0)
+            self._arrays["battery_event"].fill_(0)
             warn_of_battery(self._vehicle, self._simulation.time)
         if self._arrays["alarm"].numpy()[0]:
             self._arrays["alarm"].fill_(0)

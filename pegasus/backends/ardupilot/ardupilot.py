@@ -369,7 +369,7 @@ class ArduPilot(Backend):
         if texts:
             link.reply(*texts)
         else:
-            link.starve(t)
+            link.note_missing_packet(t)
 
     def _encode(self, t: float, row: Sequence[float], copy: int) -> bytes:
         try:
