@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor as Multirotor
     from pegasus.core.simulation import Playback as Playback
     from pegasus.core.simulation import Simulation as Simulation
+    from pegasus.core.snapshot import Snapshot as Snapshot
     from pegasus.core.vehicle_manager import VehicleManager as VehicleManager
     from pegasus.environment import Environment as Environment
     from pegasus.model.rotors import RotorLayout as RotorLayout
@@ -31,6 +32,7 @@ _MODULES = {
     "Playback": "pegasus.core.simulation",
     "RotorLayout": "pegasus.model.rotors",
     "Simulation": "pegasus.core.simulation",
+    "Snapshot": "pegasus.core.snapshot",
     "VehicleManager": "pegasus.core.vehicle_manager",
     "VehicleState": "pegasus.contracts.state",
     "read_log": "pegasus.recording",

@@ -55,14 +55,11 @@ LONG = (
     "isaac/test_world_stage.py",
     "backends/test_autopilot_failures.py",
     "isaac/test_mishaps.py",
-    "backends/ros2/test_ros2_benchmark.py",
-    "isaac/test_mutations.py",
     "isaac/test_isaac_examples.py",
     "panel/viser/test_web_clients.py",
     "core/test_flight_processors.py",
     "control/test_ground_check.py",
     "labels/test_bent_boxes.py",
-    "isaac/test_contract.py",
     "render/test_mitsuba_renderer.py",
 )
 """Test files that take 10 s or more, slowest first; workers start with them: none idles at the end."""

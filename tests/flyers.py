@@ -15,7 +15,7 @@ PLAIN_IRIS = Path(__file__).with_name("plain_iris.yaml")
 
 
 class Constant(Backend):
-    """Backend that commands a constant rotor speed and records what is published."""
+    """Backend that commands a constant speed, of all or of each rotor, and records what is published."""
 
     drives = True
 
@@ -23,7 +23,7 @@ class Constant(Backend):
         self.speed, self.seen = speed, []
 
     def bind(self, vehicle):
-        self.answer = np.full((vehicle.count, vehicle.rotor_count), float(self.speed))
+        self.answer = np.full((vehicle.count, vehicle.rotor_count), self.speed, dtype=np.float64)
 
     def publish(self, t, state, readings):
         self.seen.append((t, state.copy(), dict(readings)))

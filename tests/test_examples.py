@@ -26,7 +26,7 @@ NO_PX4, NO_ARDUPILOT = (
 )
 PROGRAMS = (
     *("body_rate_racing", "brake_before_wall", "clicked_points", "dead_reckoning", "follow_leader"),
-    *("landing_sweep", "log_to_pandas", "push_recovery", "replanned_flight"),
+    *("forked_flights", "landing_sweep", "log_to_pandas", "push_recovery", "replanned_flight"),
 )
 """Programs for common tasks."""
 
@@ -97,6 +97,17 @@ def test_push_recovery(example):
         # 8 N on 1.5 kg over 0.3 s are 0.24 m, and 1.6 m/s, without a controller.
         assert 0.15 < moved < 0.6
         assert 0.3 < back < 3.0
+
+
+def test_forked_flights(example):
+    """Forks would not go on as the flight that they are of, or all have the same gusts."""
+    module = example("forked_flights")
+    ends, lightened = module.main()
+    with module.made(seed=0) as whole:
+        whole.step(1000)
+        np.testing.assert_array_equal(ends[0], whole.vehicles["iris"].position[0])
+    assert len({tuple(end) for end in ends.tolist()}) == 8
+    assert 0.05 < lightened[2] - ends[0, 2] < 0.5
 
 
 def test_dead_reckoning(example):

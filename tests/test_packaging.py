@@ -69,7 +69,8 @@ def test_wheel(wheel):
     """An installed Pegasus would lack a module, a shipped file, its licence or its types."""
     assert wheel.name == f"pegasus_multirotor-{__version__}-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "pegasus").rglob("*.py")} <= names
+    sources = [path for pattern in ("*.py", "*.h") for path in (ROOT / "pegasus").rglob(pattern)]
+    assert {path.relative_to(ROOT).as_posix() for path in sources} <= names
     for folder in "config", "data":
         shipped = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert shipped

@@ -61,6 +61,8 @@ class Kernel:
         kinds: Dataclasses of columns in place of others, which they derive from.
     """
 
+    saved_as = "code"
+
     def __init__(
         self,
         function: Callable[..., None],
@@ -108,6 +110,8 @@ class Rows:
     Raises:
         ConfigError: If there is no such device.
     """
+
+    saved_as = "nothing"
 
     def __init__(self, kind: type, arrays: Mapping[str, Any], *, device: str = "cpu") -> None:
         start_warp()

@@ -55,10 +55,10 @@ def exp(x: Real) -> Real:
         half = floor(0.5 * k)
         first = _power_of_2(half)
         second = _power_of_2(k - half)
-    return (1.0 + grown(r)) * first * second
+    return (1.0 + expm1_series(r)) * first * second
 
 
-def grown(r: Real) -> Real:
+def expm1_series(r: Real) -> Real:
     """Return exp(r) - 1 = r + r^2 q(r) with |r| <= ln(2) / 2, also of arrays; q is exact to 2e-17."""
     s = r * r
     f = s * s
@@ -73,7 +73,7 @@ def expm1(x: Real) -> Real:
     """Return exp(x) - 1 to 3e-16 of it, also near 0."""
     if magnitude(x) > HALF_LN_2:
         return exp(x) - 1.0
-    return grown(x)
+    return expm1_series(x)
 
 
 def _power_of_2(k: Real) -> Real:

@@ -24,7 +24,7 @@ from pegasus.base.elementary import (
     NARROW,
     QUARTER_PI,
     ROOT_2,
-    grown,
+    expm1_series,
     logarithm,
     near_arc_tangent,
     near_sine_and_cosine,
@@ -50,7 +50,7 @@ def exp(x: Array) -> Array:
     r: Any = np.where(far, near, x) - k * LN_2_HIGH - k * LN_2_LOW
     half = np.floor(0.5 * k)
     with np.errstate(over="ignore", under="ignore"):
-        grew: Array = np.ldexp(1.0 + grown(r), half.astype(np.int64))
+        grew: Array = np.ldexp(1.0 + expm1_series(r), half.astype(np.int64))
         result: Array = np.ldexp(grew, (k - half).astype(np.int64))
     return result
 

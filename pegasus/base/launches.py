@@ -33,6 +33,8 @@ class Launch:
         apart: Whether no row reads what another writes.
     """
 
+    saved_as = "nothing"
+
     def __init__(
         self, kernel: Any, rows: LaunchRows, count: int, values: Sequence[float], *, apart: bool = False
     ) -> None:

@@ -34,9 +34,12 @@ class RowMap:
         self._program: Any = None
         self._numbers: dict[str, Array] = {}
 
-    def __reduce__(self) -> Any:
-        function, values, few = self._arguments
-        return functools.partial(RowMap, function, values=values, few=few), ()
+    def __getstate__(self) -> Any:
+        return self._arguments
+
+    def __setstate__(self, arguments: Any) -> None:
+        function, values, few = arguments
+        self.__init__(function, values=values, few=few)  # type: ignore[misc]
 
     def __call__(self, parameters: Any, *arguments: Any) -> Any:
         """Return the results of all rows: an array, or a tuple of arrays.

@@ -42,10 +42,10 @@ def run_together(calls: Sequence[Callable[[], None]]) -> None:
     Args:
         calls: Calls that let other threads of Python run meanwhile, and raise no error.
     """
-    _crew().run(calls)
+    _thread_pool().run(calls)
 
 
-class _Crew:
+class _ThreadPool:
     """Threads that wait for calls.
 
     Args:
@@ -110,11 +110,11 @@ def _run_each(left: Iterator[Callable[[], None]]) -> None:
 
 
 @functools.cache
-def _crew() -> _Crew:
+def _thread_pool() -> _ThreadPool:
     """Return the threads of this process."""
-    return _Crew(thread_count() - 1)
+    return _ThreadPool(thread_count() - 1)
 
 
 if hasattr(os, "register_at_fork"):
     # A fork has none of the threads of its parent.
-    os.register_at_fork(after_in_child=_crew.cache_clear)
+    os.register_at_fork(after_in_child=_thread_pool.cache_clear)

@@ -151,7 +151,7 @@ class ScanCapture:
         )
         echoes = None if lidar.source is None else lidar.source.echoes(copy, stamp)
         if echoes is None:
-            echoes = self._met(copy, position, world)
+            echoes = self._returns(copy, position, world)
         return LidarScan(
             *echoes,
             directions=directions.swapaxes(0, 1),
@@ -160,7 +160,7 @@ class ScanCapture:
             rotation=rotation,
         )
 
-    def _met(self, copy: int, origins: Array, directions: Array) -> ScanReturns:
+    def _returns(self, copy: int, origins: Array, directions: Array) -> ScanReturns:
         """Return the echoes of rays, with origins of shape (C, 3) and directions of shape (C, R, 3)."""
         lidar = self._lidar
         hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()

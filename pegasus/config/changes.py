@@ -61,7 +61,7 @@ class Changes:
                 raise ConfigError(error.problem, file=CHANGES, field=path, remedy=error.remedy) from None
         return changed
 
-    def blamed(self, error: ConfigError) -> ConfigError:
+    def with_path_of_change(self, error: ConfigError) -> ConfigError:
         """Return an error of the changed scenario, with the path of the change if its value is at fault."""
         field = error.field or ""
         for full, given in self._given.items():

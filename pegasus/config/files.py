@@ -104,7 +104,7 @@ def load_scenario(name: str | Path, changes: Changes | None = None) -> tuple[Sce
                 entry["model"] = _inline("vehicles", entry["model"], path, f"vehicles.{k}.model")
         return parse(content, ScenarioSpec), path
     except ConfigError as error:
-        raise changes.blamed(_redirected(error)).within(file=path) from None
+        raise changes.with_path_of_change(_redirected(error)).within(file=path) from None
 
 
 def scenario_world(spec: ScenarioSpec, file: Path) -> Path | WorldSpec:

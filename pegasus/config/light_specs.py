@@ -39,7 +39,7 @@ class SkySpec(StrictModel):
     """Image around the zenith, equirectangular; a clear sky around the sun when left out."""
 
 
-class _Bulb(StrictModel):
+class _SphereLamp(StrictModel):
     position: Vec3
     """Its middle [m]."""
     radius: Positive = 0.05
@@ -50,13 +50,13 @@ class _Bulb(StrictModel):
     """Linear RGB."""
 
 
-class LampSpec(_Bulb):
+class LampSpec(_SphereLamp):
     """A lamp that shines in all directions."""
 
     model: Literal["lamp"]
 
 
-class SpotSpec(_Bulb):
+class SpotSpec(_SphereLamp):
     """A lamp that shines within a cone."""
 
     model: Literal["spot"]

@@ -72,6 +72,8 @@ def note_failure(failures: list[Failure], failure: Failure) -> None:
 class BackendBank(ABC):
     """Driving backends of several vehicles that run together.
 
+    It is made anew when vehicles come or go and when a snapshot is restored: what lasts is in the backends.
+
     Args:
         driven: The vehicles, each with its driving backend and the row of its first copy among the bodies.
         bodies: Columns of all copies of all vehicles by name, M rows each.
@@ -124,6 +126,9 @@ class Backend:
 
     estimates: bool = False
     """True if it reports state estimates from its start on, in `estimate`."""
+
+    outside: bool = False
+    """True if a part of its state is in another program, so that no snapshot can hold it."""
 
     run_folder: Path | None = None
     """Folder of the files of the run, None if none are kept; set before `start`."""

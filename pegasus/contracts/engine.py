@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
 from pegasus.scene.scene import Collider, Scene
 
@@ -155,6 +156,22 @@ class Engine(Protocol):
     def contacts(self) -> Contacts:
         """Return the contacts of the last step, or of where bodies stand that have just been added."""
 
+    def save_state(self) -> Any:
+        """Return a copy of its state between two steps: plain values and arrays.
+
+        Raises:
+            ConfigError: If the engine cannot be saved.
+        """
+        raise no_snapshots(self)
+
+    def restore_state(self, state: Any) -> None:
+        """Take a state that an engine with the same world and bodies has saved.
+
+        Raises:
+            ConfigError: If the engine cannot be saved.
+        """
+        raise no_snapshots(self)
+
     def close(self) -> None:
         """Free all resources; calling it twice is allowed."""
 
@@ -167,3 +184,17 @@ ENGINES: Registry[Engine] = Registry(
 """Physics engines by name; each is made without arguments."""
 DEFAULT_ENGINE = "mujoco"
 """Engine of standalone simulations."""
+
+
+def no_snapshots(engine: object) -> ConfigError:
+    """Return the error of an engine whose state cannot be saved.
+
+    Args:
+        engine: The engine.
+    """
+    return ConfigError(
+        "keeps contacts of its own, so that its state cannot be saved or restored",
+        field="engine",
+        value=type(engine).__name__,
+        remedy=f"use the engine {DEFAULT_ENGINE}",
+    )

@@ -219,6 +219,14 @@ class Injection:
         array: Array = self.state[name]
         return array
 
+    def draw_anew(self, seed: int) -> None:
+        """Take the random numbers of a seed.
+
+        Args:
+            seed: Seed of the simulation.
+        """
+        self.keys[...] = draw_key(stream(seed, self.vehicle.name, "fault", self.label))
+
     def restart(self, seed: int, rows: IntArray | slice = slice(None)) -> None:
         """Bring the schedule of copies to the beginning.
 
@@ -228,8 +236,7 @@ class Injection:
         """
         if isinstance(rows, slice):
             self.state.clear()
-            key = draw_key(stream(seed, self.vehicle.name, "fault", self.label))
-            self.keys[...] = key
+            self.draw_anew(seed)
         else:
             self.keys[rows] = next_keys(self.keys[rows])
             for array in self.state.values():
@@ -269,8 +276,8 @@ class Injection:
         was = self.active.copy()
         self.active = active & ~ends
         self.since = np.where(self.active, age - self.begun, 0.0)
-        grown = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
-        self.intensity = np.where(self.active, grown, 0.0)
+        ramped = np.ones(vehicle.count) if not fault.ramp else np.minimum(self.since / fault.ramp, 1.0)
+        self.intensity = np.where(self.active, ramped, 0.0)
         return begins & self.active, ends & was
 
     def _truth(self, vehicle: Vehicle) -> BoolArray:

@@ -26,7 +26,7 @@ class Observer(Protocol[S]):
     """Observer of a run, which must not change it; the arrays of vehicles are live, so copy what you keep."""
 
     def start(self, simulation: S) -> None:
-        """Start; called when the simulation leaves the stopped state, before the first step."""
+        """Start; called when a run begins: before the first step, or at the time of a restored snapshot."""
 
     def record(self, simulation: S) -> None:
         """Record one step; called after the commands are computed and before the physics step."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pegasus.base.field_docs import fields_text
 
@@ -10,6 +10,8 @@ from pegasus.base.field_docs import fields_text
 @dataclass(frozen=True, eq=False)
 class Reading:
     """Output of a sensor at one instant; subclasses add arrays with the leading axis N."""
+
+    saved_as: ClassVar[str] = "attributes"
 
     stamp: float
     """Simulation time of the reading [s]."""

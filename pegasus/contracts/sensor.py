@@ -57,6 +57,17 @@ class Sensor(ABC):
             self._rngs = self.rng.spawn(self.count)
         return self._rngs
 
+    def draw_anew(self, rng: np.random.Generator) -> None:
+        """Take other random numbers from now on; present biases and states stay.
+
+        Args:
+            rng: Random stream of this sensor alone.
+        """
+        self.rng, self._rngs = rng, []
+        for part in vars(self).values():
+            if isinstance(part, NoiseBlock):
+                part.draw_anew(self.rngs)
+
     def reset_copies(self, rows: IntArray) -> None:  # noqa: B027
         """Start copies from a fresh state; overridden by sensors that keep something of earlier steps.
 
@@ -98,6 +109,10 @@ class NoiseBlock:
         self._shape = (max(1, _BLOCK // max(1, math.prod(shape))), *shape)
         self._block = np.empty((0, len(rngs), *shape))
         self._next = 0
+
+    def draw_anew(self, rngs: Sequence[np.random.Generator]) -> None:
+        """Draw the coming rows from other streams, one for each vehicle."""
+        self._rngs, self._next = rngs, len(self._block)
 
     def take(self) -> Array:
         """Return the next row of each vehicle, shape (N, *shape); valid until the next call."""

@@ -66,6 +66,7 @@ class Trajectory(ABC):
     coordinates. Either all points have a heading, or none has.
     """
 
+    saved_as = "value"
     name = "trajectory"
     """Name of the segment in references and summaries."""
 

@@ -25,6 +25,7 @@ class ControlBank(BackendBank):
         rate: Physics rate [Hz].
     """
 
+    saved_as = "nothing"
     is_arranged: bool
     """False after a change of a mission."""
     _next_look_up: float

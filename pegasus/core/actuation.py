@@ -103,10 +103,10 @@ def warn_of_battery(vehicle: Vehicle, t: float) -> None:
         vehicle: The vehicle.
         t: Simulation time at the start of the step [s].
     """
-    battery, news = vehicle.battery, vehicle.columns["news"]
-    if battery is None or not news.any():
+    battery, battery_event = vehicle.battery, vehicle.columns["battery_event"]
+    if battery is None or not battery_event.any():
         return
-    news[...] = 0
+    battery_event[...] = 0
     if not battery.take_warnings():
         return
     stopped, low = battery.empty, battery.low

@@ -49,6 +49,18 @@ class Backends:
         self._bound: Array | None = None
         self._time = -math.inf
 
+    def save_state(self) -> float:
+        """Return the time of the last command [s]."""
+        return self._time
+
+    def resume(self, state: float) -> None:
+        """Go on after the backends have got saved states: banks are made anew at the next step.
+
+        Args:
+            state: What `save_state` gave.
+        """
+        self._bound, self._time = None, state
+
     def publish(
         self, vehicles: Iterable[DrivenVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:

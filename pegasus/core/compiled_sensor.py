@@ -263,6 +263,15 @@ class CompiledSensor(Sensor):
         if self.table is not None:
             self.table.restart()
 
+    def draw_anew(self, rng: np.random.Generator) -> None:
+        """Take other random numbers from now on; present biases and states stay.
+
+        Args:
+            rng: Random stream of this sensor alone.
+        """
+        super().draw_anew(rng)
+        self.rows["key"][...] = draw_key(rng)
+
     def measure(self, state: VehicleState, t: float) -> Reading:
         """Return the last reading, which the bank has computed."""
         return self.given

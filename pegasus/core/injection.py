@@ -138,6 +138,16 @@ class VehicleFaults:
         for injection in self.injections:
             injection.restart(seed)
 
+    def draw_anew(self, seed: int) -> None:
+        """Take the random numbers of another seed from now on.
+
+        Args:
+            seed: Seed of the simulation.
+        """
+        self._seed = seed
+        for injection in self.injections:
+            injection.draw_anew(seed)
+
     def reset_copies(self, rows: IntArray) -> None:
         """Begin anew in single copies, whose times count from now.
 

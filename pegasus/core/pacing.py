@@ -78,7 +78,7 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
-class Held:
+class ThreadInBlock:
     """Thread that is within a block; as a context manager it marks the block."""
 
     def __init__(self) -> None:
@@ -95,12 +95,18 @@ class Stepper:
     """Threads that run and step a simulation."""
 
     def __init__(self) -> None:
-        self.running, self.within_step = Held(), Held()
+        self.running, self.within_step = ThreadInBlock(), ThreadInBlock()
 
-    def require_free(self) -> None:
-        """Raise a RuntimeError within a step, and while another thread runs the simulation."""
+    def require_free(self, action: str = "step") -> None:
+        """Raise a RuntimeError within a step, and while another thread runs the simulation.
+
+        Args:
+            action: What is to be done with the simulation, for the message.
+        """
         here = threading.get_ident()
         if self.within_step.thread == here:
-            raise RuntimeError("an observer or backend cannot step its simulation; do so after `sim.step()`")
+            raise RuntimeError(
+                f"an observer or backend cannot {action} its simulation; do so after `sim.step()`"
+            )
         if self.running.thread not in (None, here):
             raise RuntimeError("another thread runs this simulation; step it or wait in that thread")

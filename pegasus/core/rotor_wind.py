@@ -64,6 +64,13 @@ class RotorWinds:
         for part in self._parts:
             part()
 
+    def keep_gusts(self) -> None:
+        """Take the state in the columns as that of the present turbulence, after both were restored."""
+        turbulence = self._turbulence = self._environment.wind.turbulence
+        key = None if turbulence is None else turbulence.key
+        if key != self._key:
+            self._key, self._wind = key, None
+
     @property
     def used(self) -> bool:
         """Whether the wind differs between the rotors, or is turbulent."""

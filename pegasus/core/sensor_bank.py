@@ -42,6 +42,36 @@ class SensorBank:
         self._others: list[SensingVehicle] = []
         self._bound: Array | None = None
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Time, tables, and the columns in which sensors have views, by name."""
+        shared: dict[str, Any] = {"time of sensors": self._time}
+        for k, table in enumerate(self._tables):
+            shared[f"table {k} of sensors"] = table
+            shared |= {f"{name} of table {k} of sensors": table.columns[name] for name in table.own}
+        return shared
+
+    def save_state(self) -> dict[str, Any]:
+        """Return copies of the columns of the sensors, and when each table is called."""
+        tables = [
+            (table.asked_at, table.next_step, {name: table.columns[name].copy() for name in table.own})
+            for table in self._tables
+        ]
+        return {"number": self._number, "now": float(self._time[0]), "tables": tables}
+
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Take a saved state of the same sensors.
+
+        Args:
+            state: What `save_state` gave.
+        """
+        self._number = state["number"]
+        self._time[0], self._time[2] = state["now"], state["number"]
+        for table, (asked_at, next_step, columns) in zip(self._tables, state["tables"], strict=True):
+            table.asked_at, table.next_step = asked_at, next_step
+            for name, values in columns.items():
+                table.columns[name][...] = values
+
     def measure(
         self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array], step: int, t: float
     ) -> None:
@@ -54,8 +84,7 @@ class SensorBank:
             step: Number of the step.
             t: Simulation time [s].
         """
-        if bodies["position"] is not self._bound:
-            self._arrange(list(vehicles), bodies)
+        self.arrange(vehicles, bodies)
         self._number += 1
         self._time[0], self._time[2] = t, self._number
         for table in self._tables:
@@ -64,9 +93,16 @@ class SensorBank:
         for vehicle in self._others:
             vehicle.sensors.measure(vehicle.state, step, t)
 
-    def _arrange(self, vehicles: Sequence[SensingVehicle], bodies: Mapping[str, Array]) -> None:
-        """Make a table for each class of sensors; states are kept."""
-        self._bound = bodies["position"]
+    def arrange(self, vehicles: Iterable[SensingVehicle], bodies: Mapping[str, Array]) -> None:
+        """Make a table for each class of sensors if vehicles have come or gone; states are kept.
+
+        Args:
+            vehicles: All vehicles, in the order of their rows.
+            bodies: Columns of all copies of all vehicles by name, M rows each.
+        """
+        if bodies["position"] is self._bound:
+            return
+        vehicles, self._bound = list(vehicles), bodies["position"]
         found: dict[type[CompiledSensor], list[tuple[CompiledSensor, int]]] = {}
         first = 0
         for vehicle in vehicles:
@@ -134,6 +170,8 @@ class SensorTable:
         given = {name: values[here] for name, values in bodies.items() if name in (*BODY, *INPUTS, *_ADDED)}
         self._position, self._added = given["position"], [given[name] for name in _ADDED if name in given]
         self.columns, self._time = self._joined(), time
+        self.own = tuple(self._lead.rows)
+        """Names of the sensors' own columns."""
         self._inputs = self._add_inputs(given)
         recorded = {name: given[body] for name, body in self._lead.recorded.items()}
         self._records = Records(recorded, self.columns) if recorded else None

@@ -27,6 +27,7 @@ from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrup
 from pegasus.core.placement import find_start
 from pegasus.core.plausibility import unlikely_figures
 from pegasus.core.reprs import simulation_html, simulation_line
+from pegasus.core.snapshot import Snapshot, put, require_fit, take
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.core.visuals import Visuals
 from pegasus.environment import Environment
@@ -245,15 +246,7 @@ class Simulation:
         with self._changed:
             self._require_open()
             if self._playback is Playback.STOPPED:
-                try:
-                    self.vehicles.prepare()
-                    for vehicle in self.vehicles:
-                        self._start_backends(vehicle)
-                    for observer in self._observers:
-                        observer.start(self)
-                except BaseException:
-                    self._end()
-                    raise
+                self._begin_run()
             self._playback = Playback.PLAYING
             self._changed.notify_all()
 
@@ -290,6 +283,53 @@ class Simulation:
                 self.play()
             if before is Playback.PAUSED:
                 self.pause()
+
+    def snapshot(self) -> Snapshot:
+        """Return the whole state between two steps: a value that later steps do not change.
+
+        Raises:
+            ConfigError: If a part cannot be saved, such as an autopilot or Isaac Sim's physics.
+            RuntimeError: If the simulation is stopped or within a step, or another thread runs it.
+        """
+        with self._changed:
+            self._require_open()
+            self.stepper.require_free("save")
+            if self._playback is Playback.STOPPED:
+                raise RuntimeError("a stopped simulation has no state of a run; call play() or step() first")
+            return take(self.vehicles, self._around, world=self.world_name, step=self.step_count)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take the state of a snapshot, from which the run goes on with the same bits.
+
+        The snapshot may be of another simulation with the same world, seed, rate, vehicles and parts, and may
+        be restored any number of times. A stopped simulation is paused at its state, and observers start
+        there; a run with observers is not restored, because it would go back in time.
+
+        Args:
+            snapshot: The state.
+
+        Raises:
+            ConfigError: If the simulation does not fit the snapshot, or observers have seen it run. If a
+                pickled snapshot lacks a function that is not in its place, the simulation is stopped.
+            RuntimeError: If the simulation is within a step, or another thread runs it.
+        """
+        with self._changed:
+            self._require_open()
+            self.stepper.require_free("restore")
+            require_fit(snapshot, self.vehicles, self.world_name)
+            if self._playback is Playback.STOPPED:
+                self._begin_run(snapshot)
+                self._playback = Playback.PAUSED
+            else:
+                for observer in self._observers:
+                    raise ConfigError(
+                        f"has observed the run up to {self.time:g} s",
+                        field="observer",
+                        value=type(observer).__name__,
+                        remedy="call stop() first: observers then start at the restored state",
+                    )
+                self._put(snapshot)
+            self._changed.notify_all()
 
     def step(self, count: int = 1) -> bool:
         """Advance by whole steps, also while paused; return early when another thread stops the run.
@@ -463,6 +503,33 @@ class Simulation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _begin_run(self, snapshot: Snapshot | None = None) -> None:
+        """Start all backends and observers, at the start or at the state of a snapshot."""
+        try:
+            self.vehicles.prepare()
+            for vehicle in self.vehicles:
+                self._start_backends(vehicle)
+            if snapshot is not None:
+                self._put(snapshot)
+            for observer in self._observers:
+                observer.start(self)
+        except BaseException:
+            self._end()
+            raise
+
+    @property
+    def _around(self) -> dict[str, Any]:
+        return {"simulation": self, "engine": self.engine, "scene": self.scene, "world": self.world}
+
+    def _put(self, snapshot: Snapshot) -> None:
+        try:
+            put(snapshot, self.vehicles, self._around)
+        except BaseException:
+            # Half a state is none to go on from.
+            self.stop()
+            raise
+        self.step_count = snapshot.step
 
     def _start_backends(self, vehicle: Multirotor) -> None:
         for backend in vehicle.backends:

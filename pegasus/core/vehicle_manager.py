@@ -1,7 +1,8 @@
 """Vehicles of a simulation by name, with the states of all bodies as one batch."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -172,6 +173,47 @@ class VehicleManager(Collection[Multirotor]):
             ConfigError: If a command has the wrong shape.
         """
         self._backends.command(self, self._plant.columns, t)
+
+    @property
+    def environment(self) -> Environment:
+        """Environment of the vehicles."""
+        return self._environment
+
+    @property
+    def engine(self) -> str:
+        """Name of the class of the engine."""
+        return type(self._engine).__name__
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Columns in which vehicles and sensors have views, and tables of sensors, by name."""
+        self._sensors.arrange(self, self._plant.columns)
+        return {**self._plant.columns, **self._sensors.shared}
+
+    def save_state(self) -> dict[str, Any]:
+        """Return the state of the engine and of the schedules."""
+        return {
+            "engine": self._engine.save_state(),
+            "sensors": self._sensors.save_state(),
+            "backends": self._backends.save_state(),
+        }
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on after all vehicles have got saved states.
+
+        Args:
+            state: What `save_state` gave.
+        """
+        self._engine.restore_state(state["engine"])
+        self._sensors.restore_state(state["sensors"])
+        self._backends.resume(state["backends"])
+        self.keep_gusts()
+        self._found = None
+        self.note_faults()
+
+    def keep_gusts(self) -> None:
+        """Take the gusts in the columns as the state of the present turbulence, with its random key."""
+        self._rotor_winds.keep_gusts()
 
     def prepare(self) -> None:
         """Compile the step for the present vehicles, so that no autopilot waits for it.

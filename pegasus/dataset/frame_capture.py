@@ -29,7 +29,7 @@ _SEEDS = 2**63
 
 
 @dataclass(frozen=True, eq=False)
-class Eye:
+class LensView:
     """One lens of a camera on one copy of a vehicle."""
 
     camera: str
@@ -63,7 +63,7 @@ class FrameCapture:
     def __init__(
         self,
         simulation: Simulation,
-        viewpoints: Sequence[Eye],
+        viewpoints: Sequence[LensView],
         randomizers: Mapping[str, Randomizer],
         *,
         seed: int,
@@ -158,7 +158,7 @@ class FrameCapture:
     def _picture(
         self,
         index: int,
-        viewpoint: Eye,
+        viewpoint: LensView,
         mount: Mount,
         moment: Moment,
         classes: tuple[str, ...],
@@ -202,7 +202,7 @@ class FrameCapture:
             frame.occlusion = occlusion_ratios(cast, frame)
         return frame
 
-    def _lidar_cloud(self, index: int, viewpoint: Eye, moment: Moment) -> LidarCloud | None:
+    def _lidar_cloud(self, index: int, viewpoint: LensView, moment: Moment) -> LidarCloud | None:
         """Return the cloud of the vehicle's first lidar, without motion distortion."""
         vehicle, snapshot = self._simulation.vehicles[viewpoint.vehicle], moment.snapshot
         lidars = {name: item for name, item in vehicle.sensors.items() if isinstance(item, Lidar)}
@@ -229,7 +229,7 @@ class FrameCapture:
     def _developed(
         self,
         index: int,
-        viewpoint: Eye,
+        viewpoint: LensView,
         optics: Optics,
         images: Images,
         view: View,
@@ -258,15 +258,15 @@ class FrameCapture:
             values = values.setdefault(part, {})
         return Draws(self._seed, "randomizer", *map(str, names), values=values)
 
-    def _reading(self, viewpoint: Eye) -> CameraReading:
+    def _reading(self, viewpoint: LensView) -> CameraReading:
         reading = self._simulation.vehicles[viewpoint.vehicle].readings[viewpoint.camera.partition("/")[2]]
         assert isinstance(reading, CameraReading)
         return reading.cameras[viewpoint.part]
 
-    def _capture(self, viewpoint: Eye) -> Capture:
+    def _capture(self, viewpoint: LensView) -> Capture:
         return self._reading(viewpoint).capture
 
-    def _mount(self, viewpoint: Eye) -> Mount:
+    def _mount(self, viewpoint: LensView) -> Mount:
         key = viewpoint.camera, viewpoint.part
         if key not in self._optics:
             optics = self._capture(viewpoint).optics
@@ -275,7 +275,7 @@ class FrameCapture:
         return Mount(viewpoint.camera, viewpoint.vehicle, viewpoint.copy, self._optics[key])
 
 
-def select_viewpoints(simulation: Simulation, cameras: Sequence[str] | None) -> tuple[Eye, ...]:
+def select_viewpoints(simulation: Simulation, cameras: Sequence[str] | None) -> tuple[LensView, ...]:
     """Return the viewpoints of the chosen cameras.
 
     Args:
@@ -310,7 +310,7 @@ def select_viewpoints(simulation: Simulation, cameras: Sequence[str] | None) -> 
             owner = vehicle.name if vehicle.count == 1 else f"{vehicle.name}_{copy}"
             for part in sensor_parts(sensor):
                 full = "_".join(item for item in (owner, name, part) if item)
-                viewpoints.append(Eye(camera, vehicle.name, copy, part, full))
+                viewpoints.append(LensView(camera, vehicle.name, copy, part, full))
     return tuple(viewpoints)
 
 

@@ -98,7 +98,7 @@ def make_dataset(
         warn(warnings)
         content = manifest_of(recipe, plan)
     except ConfigError as error:
-        raise given.blamed(error).within(file=file) from None
+        raise given.with_path_of_change(error).within(file=file) from None
     try:
         recipe.make_writer(folder, plan.cameras, resume=resume)
     except ConfigError as error:

@@ -127,7 +127,7 @@ class BatteryState:
         start = self._start[rows] if len(self._start) > 1 else self._start
         for name, values in zip(_SUPPLY, start.T, strict=True):
             self.columns[name][rows] = values
-        for name in ("work", "work_steps", "news", "cell_state"):
+        for name in ("work", "work_steps", "battery_event", "cell_state"):
             self.columns[name][rows] = 0
 
 

@@ -141,10 +141,10 @@ class BatteryRows:
     """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
     capacity_share: Column[Real]
     resistance_share: Column[Real]
-    news: Column[int]
+    battery_event: Column[int]
     """1 where a battery has become low or has stopped its rotors since this was set to 0."""
     bell: Column[int]
-    """One cell for all copies, set to 1 with any `news`."""
+    """One cell for all copies, set to 1 with any `battery_event`."""
 
 
 def supply(
@@ -279,8 +279,8 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
             rows.work[i] = 0.0
             rows.work_steps[i] = 0
             if charge > p.low_charge and left <= p.low_charge:
-                rows.news[i] = 1
+                rows.battery_event[i] = 1
             if stopped > empty:
-                rows.news[i] = 1
-            if rows.news[i] == 1:
+                rows.battery_event[i] = 1
+            if rows.battery_event[i] == 1:
                 rows.bell[0] = 1

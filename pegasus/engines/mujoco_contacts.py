@@ -115,7 +115,7 @@ def solve(
         separation[~colliding] = 0.0
         motion = np.where(moved, corrected, motion)
     rebound = step.rebound(force[:, 0] > 0.0, early)
-    resting, force = step.paid(resting, force, work, touching[:-1], acting)
+    resting, force = step.dissipation(resting, force, work, touching[:-1], acting)
     bouncing = step.islands(rebound > 0.0)
     if bouncing.any():
         bounced, impulse = step.solve(
@@ -272,7 +272,7 @@ class _Step:
         wanted: Array = np.where(self.gap < -_SLOP, pushing, self.allowed)
         return wanted
 
-    def paid(
+    def dissipation(
         self, velocity: Array, force: Array, work: Array, touching: BoolArray, acting: BoolArray
     ) -> tuple[Array, Array]:
         """Return velocities from which the energy of a correction is taken, (M, 6), and forces, (K, 3).

@@ -173,6 +173,14 @@ class MujocoEngine:
         """Advance by dt [s]."""
         self._running().step(dt)
 
+    def save_state(self) -> dict[str, Any]:
+        """Return a copy of the state of all bodies, with their contacts and bounds of their distances."""
+        return self._running().save_state()
+
+    def restore_state(self, state: dict[str, Any]) -> None:
+        """Take a state that an engine with the same world and bodies has saved."""
+        self._running().restore_state(state)
+
     def raycast(self, origins: Array, directions: Array, max_range: float, *, skip: IntArray) -> RayHits:
         """Cast K rays; `skip` holds for each ray the handle of a body that it passes through, or -1.
 

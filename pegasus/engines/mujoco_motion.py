@@ -1,5 +1,6 @@
 """Motion of the free bodies of a MuJoCo model: given free flight, and rigid contacts where bodies touch."""
 
+import copy
 from typing import Any
 
 import mujoco
@@ -79,6 +80,27 @@ class BodyMotion:
         ours.velocity[rows], ours.angular_velocity[rows] = state.velocity, state.angular_velocity
         self._in_model, self._rest = False, None
         self._proximity.forget(rows)
+
+    def save_state(self) -> dict[str, Any]:
+        """Return a copy of the state between two steps."""
+        rest = self._rest
+        saved = {
+            "state": vars(self.state),
+            "contacts": self._contacts,
+            "asleep": self._asleep,
+            "rest": None if rest is None else rest.save_state(),
+            "proximity": self._proximity.save_state(),
+        }
+        return copy.deepcopy(saved)
+
+    def restore_state(self, state: dict[str, Any]) -> None:
+        """Take a saved state of the same bodies."""
+        state = copy.deepcopy(state)
+        _copy(self.state, BodyState(**state["state"]))
+        self._contacts, self._asleep, rest = state["contacts"], state["asleep"], state["rest"]
+        self._rest = None if rest is None else Rest.restored(rest, self._model.geom_bodyid)
+        self._proximity.restore_state(state["proximity"])
+        self._in_model, self._free, self._reported = False, None, (None, None, None)
 
     def update_model(self) -> None:
         """Put the state into the model, with the poses of all geoms."""
@@ -235,7 +257,7 @@ class BodyMotion:
         travel = self._travel(path, levels, fixed=still, overlap=_OVERLAP)
         position, orientation = self._placed(path, travel.part, travel.drift)
         spin = self._spin(path, orientation)
-        scale = self._spent(path, travel, spin)[:, None]
+        scale = self._work_factors(path, travel, spin)[:, None]
         velocity = velocity - (1.0 - scale) * travel.relative(velocity)
         self._set(moving | travel.stopped, position, orientation, velocity, scale * spin)
 
@@ -298,7 +320,7 @@ class BodyMotion:
         moved = (after <= before)[group, None]
         return np.where(moved, way, 0.0), np.where(moved, left, momentum)
 
-    def _spent(self, path: Path, travel: Travel, spin: Array) -> Array:
+    def _work_factors(self, path: Path, travel: Travel, spin: Array) -> Array:
         """Return factors of velocities without the work of the wrench on ways not covered, shape (M,).
 
         Bodies that move on together have one factor, of their velocities relative to each other: the work on

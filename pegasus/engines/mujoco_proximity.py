@@ -226,6 +226,17 @@ class Proximity:
         self._to_world[rows] = self._to_bodies[rows] = 0.0
         self._wait[rows] = 0
 
+    def save_state(self) -> dict[str, Any]:
+        """Return the present bounds, which are live arrays."""
+        names = "motion", "_to_world", "_to_bodies", "_wait", "_pairs", "_distance"
+        return {name: getattr(self, name) for name in names}
+
+    def restore_state(self, state: dict[str, Any]) -> None:
+        """Take saved bounds of the same bodies."""
+        for name in ("motion", "_to_world", "_to_bodies", "_wait"):
+            getattr(self, name)[...] = state[name]
+        self._pairs, self._distance = state["_pairs"], state["_distance"]
+
     def alone(self) -> BoolArray:
         """Return which bodies have no contact with other bodies in the step that `far` considered, (M,)."""
         # Two bodies are at least half of either bound apart: those whose bound was used up were searched.

@@ -43,6 +43,22 @@ class Rest:
         self._inputs = [values.copy() for values in _inputs(force, torque, free)]
         self._found, self._body = found, body
 
+    def save_state(self) -> dict[str, Any]:
+        """Return what it holds but the model's, as live arrays."""
+        return {name: value for name, value in vars(self).items() if name != "_body"}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], body: Any) -> "Rest":
+        """Return the bodies at rest of a saved state.
+
+        Args:
+            state: The state.
+            body: Body of each geom of the model, 0 for the world.
+        """
+        rest = cls.__new__(cls)
+        vars(rest).update(state, _body=body)
+        return rest
+
     def remaining(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> BoolArray:
         """Return which bodies remain at rest, shape (M,): those with the same inputs in each step since."""
         if dt != self._dt or (free is not None) != self._given:

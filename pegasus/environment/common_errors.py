@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from pegasus.base.arrays import Array, row_product, sum_along
 from pegasus.base.streams import stream
 
@@ -50,13 +52,14 @@ class CommonError:
             self._start()
         while number >= self._first + len(self._values):
             self._extend()
-        return self._values[number - self._first]
+        values: Array = self._values[number - self._first]
+        return values
 
     def _start(self) -> None:
         self._rng = stream(self._seed, self._name)
         self._first = 0
         """Number of the first instant that is kept."""
-        self._values = [row_product(self._process.initial, self._rng.standard_normal(self._shape))]
+        self._values: Array = row_product(self._process.initial, self._rng.standard_normal(self._shape))[None]
 
     def _extend(self) -> None:
         """Replace the instants that are kept by the last one and those that follow."""
@@ -64,10 +67,11 @@ class CommonError:
         normals = self._rng.standard_normal((_BLOCK, *self._shape))
         noise = sum_along(process.drive[:, :, None] * normals[:, None], 2)
         self._first += len(self._values) - 1
-        self._values = [value]
+        values = [value]
         for k in range(_BLOCK):
             value = row_product(process.transition, value) + noise[k]
-            self._values.append(value)
+            values.append(value)
+        self._values = np.array(values)
 
 
 class CommonErrors:

@@ -46,7 +46,7 @@ class Gradient:
     that by velocity with the opposite sign; below 0 for others."""
 
 
-def carry(
+def propagate_block(
     i: int,
     rows: FilterRows,
     n: int,
@@ -156,8 +156,8 @@ def predict_covariance(i: int, rows: FilterRows, q: Quat, rate: Vec3, force: Vec
     push = rotate(q, force) * dt
     in_imu = rotate_inverse(p.mounting, rate)
     pull = rotate_inverse(p.mounting, force)
-    carry(i, rows, n, n, 1, q, push, in_imu, pull, dt)
-    carry(i, rows, n, 1, n, q, push, in_imu, pull, dt)
+    propagate_block(i, rows, n, n, 1, q, push, in_imu, pull, dt)
+    propagate_block(i, rows, n, 1, n, q, push, in_imu, pull, dt)
     speed = p.force_variance * dt * dt
     add(i, rows, n, ATTITUDE, p.rate_variance * dt * dt)
     add(i, rows, n, VELOCITY, speed)

@@ -80,7 +80,7 @@ class Flight:
                 self.simulation.close()
                 raise
         except ConfigError as error:
-            raise given.blamed(error).within(file=file) from None
+            raise given.with_path_of_change(error).within(file=file) from None
 
     @property
     def duration(self) -> float:

@@ -67,9 +67,9 @@ class BatteryCold(BatteryFault):
 
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Scale capacity and resistance."""
-        columns, grown = injection.vehicle.columns, injection.intensity
-        columns["capacity_share"][...] *= 1.0 - grown * (1.0 - self.capacity_share)
-        columns["resistance_share"][...] *= 1.0 + grown * (self.resistance_factor - 1.0)
+        columns, intensity = injection.vehicle.columns, injection.intensity
+        columns["capacity_share"][...] *= 1.0 - intensity * (1.0 - self.capacity_share)
+        columns["resistance_share"][...] *= 1.0 + intensity * (self.resistance_factor - 1.0)
 
 
 @dataclass(frozen=True)

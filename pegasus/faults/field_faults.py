@@ -125,7 +125,7 @@ class FieldFault(SensorFault):
         return amounts
 
 
-def _grown(share: Array, value: Array) -> Array:
+def _per_copy(share: Array, value: Array) -> Array:
     """Return shares of copies in a shape that multiplies a field."""
     return share.reshape(-1, *[1] * (value.ndim - 1))
 
@@ -149,7 +149,7 @@ class SensorBias(FieldFault):
 
     def changed(self, injection: Injection, value: Array, t: float) -> Array:
         """Return the value plus the error."""
-        return value + _grown(injection.intensity, value) * self.amounts("bias", value)
+        return value + _per_copy(injection.intensity, value) * self.amounts("bias", value)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class SensorDrift(FieldFault):
 
     def changed(self, injection: Injection, value: Array, t: float) -> Array:
         """Return the value plus rate times time since the beginning."""
-        return value + _grown(injection.since * injection.active, value) * self.amounts("rate", value)
+        return value + _per_copy(injection.since * injection.active, value) * self.amounts("rate", value)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class SensorNoise(FieldFault):
         for copy in np.flatnonzero(injection.active).tolist():
             drawn = normal_numbers(injection, copy, t, noise[copy].size)
             noise[copy] = np.array(drawn).reshape(value.shape[1:])
-        return value + _grown(injection.intensity, value) * self.amounts("sigma", value) * noise
+        return value + _per_copy(injection.intensity, value) * self.amounts("sigma", value) * noise
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class SensorScale(FieldFault):
 
     def changed(self, injection: Injection, value: Array, t: float) -> Array:
         """Return the scaled value."""
-        return value * (1.0 + _grown(injection.intensity, value) * (self.amounts("factor", value) - 1.0))
+        return value * (1.0 + _per_copy(injection.intensity, value) * (self.amounts("factor", value) - 1.0))
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class SensorSpikes(FieldFault):
             limit = self.probability * float(injection.intensity[copy])
             if random_share(injection, copy, t) < limit:
                 sign[copy] = math.copysign(1.0, random_share(injection, copy, t, 1) - 0.5)
-        return value + _grown(sign, value) * self.amounts("size", value)
+        return value + _per_copy(sign, value) * self.amounts("size", value)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pegasus.contracts.fault import Injection
 from pegasus.faults.rotor_faults import RotorFault
 
 
-def shake(injection: Injection, rotor: int, unbalance: float, dt: float) -> None:
+def add_imbalance_force(injection: Injection, rotor: int, unbalance: float, dt: float) -> None:
     """Add the mean centrifugal force of an unbalanced propeller over a step, F = m e w^2, turning with it.
 
     The mean of the turning force over the step is exact for a constant speed, so that the changes of velocity
@@ -78,7 +78,7 @@ class PropellerImbalance(RotorFault):
 
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Add the force of the step."""
-        shake(injection, self.rotor, self.unbalance, dt)
+        add_imbalance_force(injection, self.rotor, self.unbalance, dt)
 
 
 @dataclass(frozen=True)
@@ -107,4 +107,4 @@ class BladeLoss(RotorFault):
         columns["thrust_share"][:, self.rotor] *= left
         columns["torque_share"][:, self.rotor] *= left
         center = 0.225 * propeller.diameter if self.blade_center is None else self.blade_center
-        shake(injection, self.rotor, self.blade_mass * center, dt)
+        add_imbalance_force(injection, self.rotor, self.blade_mass * center, dt)

@@ -87,9 +87,9 @@ class ThrustLoss(RotorFault):
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Scale thrust and torque."""
         torque_share = self.share if self.torque_share is None else self.torque_share
-        columns, grown = injection.vehicle.columns, injection.intensity
-        columns["thrust_share"][:, self.rotor] *= 1.0 - grown * (1.0 - self.share)
-        columns["torque_share"][:, self.rotor] *= 1.0 - grown * (1.0 - torque_share)
+        columns, intensity = injection.vehicle.columns, injection.intensity
+        columns["thrust_share"][:, self.rotor] *= 1.0 - intensity * (1.0 - self.share)
+        columns["torque_share"][:, self.rotor] *= 1.0 - intensity * (1.0 - torque_share)
 
 
 @dataclass(frozen=True)

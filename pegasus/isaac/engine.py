@@ -16,7 +16,15 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.contracts.engine import (
+    NO_CONTACTS,
+    BodyIds,
+    BodyState,
+    Contacts,
+    RayHits,
+    RigidBody,
+    no_snapshots,
+)
 from pegasus.core.host import HostState
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
@@ -240,6 +248,22 @@ class IsaacEngine:
         raise ConfigError(
             "cannot be changed during a run in Isaac Sim", field="mass", remedy="use the engine mujoco"
         )
+
+    def save_state(self) -> Any:
+        """Raise a ConfigError: PhysX and Newton do not give their contacts.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise no_snapshots(self)
+
+    def restore_state(self, state: Any) -> None:
+        """Raise a ConfigError, as `save_state` does.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise no_snapshots(self)
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""

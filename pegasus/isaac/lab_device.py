@@ -31,7 +31,16 @@ _DOWNLOADED = (
     *_STATE,
     *(field.name for field in fields(Result) if field.name not in (*_STATE, "motor_state", "alarm")),
     *("command", "wind", "air_density", "gravity", "last_velocity", "last_angular_velocity"),
-    *("charge", "voltage", "current", "cell_state", "empty", "news", "lowest_speed", "highest_speed"),
+    *(
+        "charge",
+        "voltage",
+        "current",
+        "cell_state",
+        "empty",
+        "battery_event",
+        "lowest_speed",
+        "highest_speed",
+    ),
 )
 """Columns that a download copies to the host."""
 
@@ -210,7 +219,7 @@ class LabDevice:
         if self._arrays["bell"].numpy()[0]:
             self._arrays["bell"].fill_(0)
             self.download()
-            self._arrays["news"].fill_(0)
+            self._arrays["battery_event"].fill_(0)
             warn_of_battery(self._vehicle, self._simulation.time)
         if self._alarm.numpy()[0]:
             self._alarm.fill_(0.0)

@@ -129,7 +129,7 @@ class FleetSection(fields.Section):
             {"Hover": pilot.hover, "Land": pilot.land, "Remove": lambda: panel.vehicle.remove(name)}
         )
         fields.numbers("Go to [m]", (0.0, 0.0, 2.0), lambda values: pilot.go_to(*values))
-        fields.buttons({"Go to click": lambda: self._click.request("the point to fly over", pilot.go_over)})
+        fields.buttons({"Go to click": lambda: self._click.request("the point to fly over", pilot.fly_above)})
         fields.check("Keys and gamepad", self._hands.enabled, self._hands.enable)
         fields.line(
             "W, S, A, D: move; R, F: climb; Q, E: turn; T: take off; L: land. Left stick: climb and turn; "

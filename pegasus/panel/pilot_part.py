@@ -100,10 +100,10 @@ class PilotPart(Part):
             origin: Origin of the ray through the click [m].
             direction: Direction of the ray.
         """
-        self._go_over(*clicked_point(self._session, origin, direction))
+        self._fly_above(*clicked_point(self._session, origin, direction))
 
     @action(Topic.SIMULATION)
-    def go_over(self, x: float, y: float, z: float) -> None:
+    def fly_above(self, x: float, y: float, z: float) -> None:
         """Fly above a point on the ground, at the current height above the world's origin.
 
         Args:
@@ -111,7 +111,7 @@ class PilotPart(Part):
             y: North [m].
             z: Up [m].
         """
-        self._go_over(number("x", x), number("y", y), number("z", z))
+        self._fly_above(number("x", x), number("y", y), number("z", z))
 
     @action(Topic.SIMULATION)
     def fly(self, forward: float, left: float, up: float, turn: float) -> None:
@@ -149,7 +149,7 @@ class PilotPart(Part):
         pressed, self._pressed = held - self._pressed, held
         sticks = np.clip(np.add(stick_positions(held), gamepad_positions(axes)), -1.0, 1.0)
         try:
-            self._obey(pressed, sticks.tolist())
+            self._apply_input(pressed, sticks.tolist())
         except ConfigError as error:
             if str(error) != self._refused:
                 self._refused = str(error)
@@ -166,13 +166,13 @@ class PilotPart(Part):
             self.steer((*newest.keys, *sorted(tapped)), newest.axes, newest.buttons)
         self.steer(newest.keys, newest.axes, newest.buttons)
 
-    def _go_over(self, x: float, y: float, z: float) -> None:
+    def _fly_above(self, x: float, y: float, z: float) -> None:
         followed = self._view.followed_vehicle(self._session.snapshot)
         height = 0.0 if followed is None else float(followed[0].position[followed[1], 2])
         point = np.array([x, y, max(height, z + 1.0)])
         self._command(lambda steering: steering.steer_to(point))
 
-    def _obey(self, pressed: Collection[str], sticks: Sequence[float]) -> None:
+    def _apply_input(self, pressed: Collection[str], sticks: Sequence[float]) -> None:
         if LAND_KEY in pressed:
             self._command(lambda steering: steering.come_down())
         elif TAKE_OFF_KEY in pressed:

@@ -39,7 +39,7 @@ def load_into(
         session.exchange(lambda: scenario_simulation(spec, file))
         return spec, scenario_world(spec, file)
     except ConfigError as error:
-        raise changes.blamed(error).within(file=file) from None
+        raise changes.with_path_of_change(error).within(file=file) from None
 
 
 class WorldPart(Part):

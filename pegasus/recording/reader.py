@@ -2,21 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BytesIO
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import orjson
-from mcap.data_stream import ReadDataStream
-from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, Metadata, Schema, Statistics
-from mcap.stream_reader import get_chunk_data_stream
+from mcap.records import Channel, Chunk, Message, Metadata, Schema, Statistics
+from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.writer import MCAP0_MAGIC
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.recording.log import Column, LazySeries, Log, Source
-from pegasus.recording.message_index import DAMAGE, MESSAGE, RECORD, Summary
+from pegasus.recording.message_index import DAMAGE, Summary
 from pegasus.recording.messages import Layout
 from pegasus.recording.schemas import Field, field_comments
 
@@ -85,6 +81,14 @@ class _Content:
         if stamps:
             yield stamps, contents
 
+    def add(self, message: Message) -> None:
+        """Add a message."""
+        self.message_count += 1
+        if message.channel_id in self.messages:
+            stamps, contents = self.messages[message.channel_id]
+            stamps.append(message.log_time)
+            contents.append(message.data)
+
     def by_topic(self) -> dict[str, Column]:
         """Return channels by topic; a repeated topic, with arrays of other shapes, has the suffix `~2`."""
         found: dict[str, Column] = {}
@@ -113,56 +117,26 @@ def _summarized(path: Path) -> _Content | None:
 
 def _read_all(path: Path, content: _Content) -> bool:
     """Read a file up to its end or the first damaged record; return whether it is complete."""
-    # Images may make a log larger than the memory.
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return _read_records(data, content)
-
-
-def _read_records(data: mmap, content: _Content) -> bool:
-    place, recorded = len(MCAP0_MAGIC), None
-    try:
-        while data[place] != Opcode.FOOTER:
-            opcode, length = RECORD.unpack_from(data, place)
-            begin, place = place + RECORD.size, place + RECORD.size + length
-            if place > len(data):
-                return False
-            if opcode in (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE):
-                _read_chunk(data[begin - RECORD.size : place], content)
-            elif opcode in (Opcode.CHUNK, Opcode.METADATA, Opcode.STATISTICS):
-                stream = ReadDataStream(BytesIO(data[begin:place]))
-                if opcode == Opcode.CHUNK:
-                    records, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
-                    _read_chunk(records.read(size), content)
-                elif opcode == Opcode.STATISTICS:
-                    recorded = Statistics.read(stream).message_count
-                elif (record := Metadata.read(stream)).name == "pegasus":
-                    content.metadata.update(record.metadata)
-    except DAMAGE:
-        return False  # Truncated, or damaged from here on, such as in a length.
-    return data[-len(MCAP0_MAGIC) :] == MCAP0_MAGIC and recorded in (None, content.message_count)
-
-
-def _read_chunk(data: bytes, content: _Content) -> None:
-    place, messages = 0, content.messages
-    while place < len(data):
-        if data[place] == Opcode.MESSAGE:
-            _, length, channel, _, stamp, _ = MESSAGE.unpack_from(data, place)
-            end = place + RECORD.size + length
-            if channel in messages:
-                stamps, contents = messages[channel]
-                stamps.append(stamp)
-                contents.append(data[place + MESSAGE.size : end])
-            content.message_count += 1
-        else:
-            opcode, length = RECORD.unpack_from(data, place)
-            end = place + RECORD.size + length
-            if opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                stream = ReadDataStream(BytesIO(data[place + RECORD.size : end]))
-                if opcode == Opcode.SCHEMA:
-                    _add_definition(Schema.read(stream), content)
-                else:
-                    _open_column(Channel.read(stream), content, content)
-        place = end
+    recorded = None
+    with path.open("rb") as file:
+        try:
+            for outer in StreamReader(file, emit_chunks=True).records:
+                for record in (
+                    breakup_chunk(outer, validate_crc=True) if isinstance(outer, Chunk) else [outer]
+                ):
+                    if isinstance(record, Message):
+                        content.add(record)
+                    elif isinstance(record, Schema):
+                        _add_definition(record, content)
+                    elif isinstance(record, Channel):
+                        _open_column(record, content, content)
+                    elif isinstance(record, Statistics):
+                        recorded = record.message_count
+                    elif isinstance(record, Metadata) and record.name == "pegasus":
+                        content.metadata.update(record.metadata)
+        except DAMAGE:
+            return False  # Truncated, or damaged from here on, such as in a length.
+    return recorded in (None, content.message_count)
 
 
 def _add_definition(schema: Schema, content: _Content) -> None:

@@ -106,7 +106,7 @@ def _mip_levels(
     return levels
 
 
-def passed_on(material: Material) -> float:
+def diffuse_transmission(material: Material) -> float:
     """Return the diffuse transmission of a surface relative to its reflection.
 
     Cut-outs by an image are thin sheets: leaves, needles, grass. Green leaves transmit slightly less than

@@ -127,12 +127,12 @@ def _inside(placed: _Triangles, offset: Array, column: IntArray) -> bool:
     for axis in (2, 1, 0):
         met = column if axis == 2 else _crossed(placed, offset, axis)
         triangles = placed.corners[placed.faces[met]] + offset
-        if not len(triangles) or not all(_meets_back(triangles, way) for way in _AXES[axis::3]):
+        if not len(triangles) or not all(_hits_back_first(triangles, way) for way in _AXES[axis::3]):
             return False
     return True
 
 
-def _meets_back(triangles: Array, way: Array) -> bool:
+def _hits_back_first(triangles: Array, way: Array) -> bool:
     """Return whether a ray from the origin meets the back of a triangle first (Möller, Trumbore 1997)."""
     first = triangles[:, 1] - triangles[:, 0]
     second = triangles[:, 2] - triangles[:, 0]

@@ -15,7 +15,6 @@ GRAVITY = 9.80665
 
 _EARTH_RADIUS = 6_371_000.0  # [m]
 _STANDING_TIME = 0.4  # Time constant of the averages for alignment [s].
-_LONGEST_STEP = 0.05  # Upper limit of a step after a jump of the clock [s].
 _GPS_DELAY = 0.1  # [s]
 
 # Gains of the observer. Each chain velocity - tilt (or vertical bias) - gyro bias follows GPS velocity with

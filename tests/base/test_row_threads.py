@@ -40,9 +40,9 @@ def columns():
 def three_threads(monkeypatch):
     """Let launches be run by three threads, whatever the machine has."""
     monkeypatch.setattr(row_threads, "thread_count", lambda: 3)
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
     yield
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
 
 
 @pytest.mark.usefixtures("three_threads")
@@ -107,11 +107,11 @@ def test_few_rows_or_one_thread_are_one_portion(monkeypatch):
 def test_few_portions_wake_few_threads(monkeypatch):
     """A thousand vehicles would wake all threads of a large machine, at each launch."""
     monkeypatch.setattr(row_threads, "thread_count", lambda: 9)
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
     ran = set()
     for _ in range(20):
         row_threads.run_together([lambda: ran.add(threading.get_ident())] * 16)
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
     assert 1 <= len(ran) <= 5
 
 

@@ -11,7 +11,6 @@ from pegasus.base.components import build
 from pegasus.cameras import Camera, Imaging, Pinhole
 from pegasus.sensors import SENSORS, Sensor
 
-FIXED = Imaging(exposure=1.0)
 SMALL = {"resolution": (32, 24), "horizontal_fov": 1.2}
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 

@@ -23,7 +23,7 @@ from pegasus.dynamics import (
 from pegasus.environment.wind import ConstantWind
 from pegasus.model.multirotor import hub_inertia
 from tests.core.plain_step import advance_in_python, observe_in_python
-from tests.flyers import PLAIN_IRIS
+from tests.flyers import PLAIN_IRIS, Constant
 
 WIND = np.array([3.0, -2.0, 1.0])
 CURVE = PolynomialThrust(
@@ -81,18 +81,6 @@ class Violent(Backend):
 
     def command(self, t):
         return np.tile(COMMANDS[min(int(t / 0.02 + 1e-6), 49)], (self.count, 1))
-
-
-class Steady(Backend):
-    """Hold given rotor speeds."""
-
-    drives = True
-
-    def __init__(self, speeds):
-        self.speeds = np.atleast_2d(speeds)
-
-    def command(self, t):
-        return self.speeds
 
 
 def flat(acceleration=9.8):
@@ -261,7 +249,7 @@ def test_coasting_rotors_and_a_tumbling_body_keep_energy_and_momentum():
     spec = {**SPEC, "propeller": {"diameter": 0.2, "inertia": 1e-3}}
     with Simulation(flat(0.0), rate=500) as sim:
         models = {"motor": free, "thrust_curve": NO_AIR, "drag": NO_DRAG}
-        drone = sim.add(Multirotor(spec, **models, position=(0, 0, 50), backends=[Steady(np.zeros(5))]))
+        drone = sim.add(Multirotor(spec, **models, position=(0, 0, 50), backends=[Constant(np.zeros(5))]))
         sim.play()
         drone.place((0, 0, 50), angular_velocity=(6.0, -2.0, 4.0))
         drone.columns["rotor_speed"][...] = [300.0, 100.0, 200.0, 50.0, 400.0]

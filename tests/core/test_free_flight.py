@@ -12,6 +12,7 @@ from pegasus import Backend, Multirotor, Simulation
 from pegasus.config.scenario import WorldSpec
 from pegasus.dynamics import FirstOrderMotor, LinearDrag, PolynomialThrust, QuadraticDrag, QuadraticThrust
 from pegasus.environment.wind import ConstantWind
+from tests.flyers import Constant
 
 WIND = np.array([3.0, -2.0, 1.0])
 DENSITY = 1.0
@@ -51,18 +52,6 @@ class Violent(Backend):
 
     def command(self, t):
         return COMMANDS[min(int(t / 0.02 + 1e-6), 49)][None]
-
-
-class Steady(Backend):
-    """Hold given rotor speeds."""
-
-    drives = True
-
-    def __init__(self, speeds):
-        self.speeds = np.atleast_2d(speeds)
-
-    def command(self, t):
-        return self.speeds
 
 
 def wrench(drag, rotation, velocity, spin, speeds):
@@ -195,7 +184,7 @@ def test_spinning_rotors_make_no_energy(name):
         kind = Multirotor(name)
         fast = np.where(kind.layout.spin > 0, kind.motor.max_speed, 0.0)
         still = {"thrust_curve": NO_THRUST, "drag": NO_DRAG, "sensors": {}}
-        drone = sim.add(Multirotor(name, **still, position=(0, 0, 50), backends=[Steady(fast)]))
+        drone = sim.add(Multirotor(name, **still, position=(0, 0, 50), backends=[Constant(fast)]))
         sim.play()
         drone.place((0, 0, 50), angular_velocity=(5.0, 0.0, 0.0))
         drone.columns["rotor_speed"][...] = fast

@@ -21,9 +21,9 @@ PLACES = [(3.0 * (k % 25), 3.0 * (k // 25), 5.0) for k in range(COUNT)]
 def threads(request, monkeypatch):
     """Let launches be run by one thread, or by three, whatever the machine has."""
     monkeypatch.setattr(row_threads, "thread_count", lambda: request.param)
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
     yield request.param
-    row_threads._crew.cache_clear()
+    row_threads._thread_pool.cache_clear()
 
 
 flights = {}

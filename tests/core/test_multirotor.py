@@ -6,29 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pegasus import Backend, ConfigError, Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.streams import stream
 from pegasus.core.multirotor import as_multirotor
 from pegasus.environment.wind import ConstantWind
 from pegasus.sensors import GPS, IMU, GpsReading, ImuReading
 from tests.core.test_free_flight import COM, CURVE, LINEAR, MOTOR, SPEC, WIND
-
-
-class Command(Backend):
-    """Command given rotor speeds."""
-
-    drives = True
-
-    def __init__(self, speeds):
-        self.speeds = np.atleast_2d(np.asarray(speeds, dtype=float))
-
-    def command(self, t):
-        return self.speeds
+from tests.flyers import Constant
 
 
 def odd_vehicle(commands, **kwargs):
     return Multirotor(
-        SPEC, motor=MOTOR, thrust_curve=CURVE, drag=LINEAR, backends=[Command(commands)], **kwargs
+        SPEC, motor=MOTOR, thrust_curve=CURVE, drag=LINEAR, backends=[Constant(commands)], **kwargs
     )
 
 

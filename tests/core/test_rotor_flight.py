@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from pegasus import Multirotor, Simulation
 from pegasus.base.step_math import Vec3
 from pegasus.config.scenario import WorldSpec
-from pegasus.contracts.backend import Backend
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import LinearDrag, RotorThrust
+from tests.flyers import Constant
 
 ROTOR = {
     "diameter": 0.254,
@@ -49,25 +49,13 @@ NO_DRAG = LinearDrag(coefficients=(0.0, 0.0, 0.0))
 FLAT = {"name": "flat", "generator": {"model": "flat"}, "gravity": {"model": "uniform", "acceleration": 9.8}}
 
 
-class Steady(Backend):
-    """Hold one speed of all rotors."""
-
-    drives = True
-
-    def __init__(self, speed):
-        self.speed = np.full((1, 4), speed)
-
-    def command(self, t):
-        return self.speed
-
-
 def glide(rate, velocity, seconds=4.0, gravity=9.8):
     """Return rotor speed, air density, and position and velocity each 0.5 s of a glide at one rotor speed."""
     world = WorldSpec(**{**FLAT, "gravity": {"model": "uniform", "acceleration": gravity}})
     with Simulation(world, rate=rate) as sim:
         density = float(sim.environment.air_density(np.array([[0.0, 0.0, 60.0]]))[0])
         speed = float(CURVE.rotor_speed(np.array([[1.5 * 9.8 / 4]]), np.array([[density]]))[0, 0])
-        drone = sim.add(Multirotor(CROSS, drag=NO_DRAG, position=(0, 0, 60), backends=[Steady(speed)]))
+        drone = sim.add(Multirotor(CROSS, drag=NO_DRAG, position=(0, 0, 60), backends=[Constant(speed)]))
         sim.play()
         drone.place((0, 0, 60), velocity=velocity)
         drone.columns["rotor_speed"][...] = speed

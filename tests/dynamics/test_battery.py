@@ -47,7 +47,7 @@ def drawn(state, power, steps=10, *, plain=False):
             launch()
         if state.columns["bell"][0]:
             told.append(step)
-            state.columns["bell"][0] = state.columns["news"][...] = 0
+            state.columns["bell"][0] = state.columns["battery_event"][...] = 0
     return told
 
 

@@ -12,20 +12,12 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 ALL_VERSIONS = ("5.1.0", "6.0.1", "6.1.0", "6.2.0")
 _HERE = os.environ.get("PEGASUS_ISAAC_SIM")
-VERSIONS = (_HERE,) if _HERE else (ALL_VERSIONS[0], ALL_VERSIONS[-1])
-"""Versions that are flown on stand-ins: that of this environment, else the oldest and the newest one."""
+VERSIONS = (_HERE,) if _HERE else ALL_VERSIONS[:2]
+"""Versions flown on stand-ins beside `NEWEST`: that of this environment, else 5.1 and the oldest 6."""
 NEWEST = _HERE if _HERE and _HERE.startswith("6.") else ALL_VERSIONS[-1]
 ROOTS = ("omni", "isaacsim", "carb", "usdrt", "isaaclab", "isaaclab_newton", "isaaclab_physx")
 ADDED = ("contract_extra.json", "lab_contract.json")
 """Additions to isaac_api.json; the second file is for Isaac Lab."""
-# Modules of pxr that exist in Kit and not in OpenUSD alone.
-KIT_PXR = ("PhysxSchema", "PhysicsSchemaTools")
-
-
-def is_kit(module: str) -> bool:
-    """Return whether a module exists in Kit only."""
-    first, _, rest = module.partition(".")
-    return first in ROOTS or (first == "pxr" and rest.partition(".")[0] in KIT_PXR)
 
 
 @dataclass(frozen=True)
@@ -35,10 +27,6 @@ class Member:
     name: str
     signature: inspect.Signature | None = None
     """Call signature; None if not callable."""
-    returns: str = ""
-    """Type of the value, or return type of a call, as written in the contract."""
-    home: str = ""
-    """Module of the short class names in `returns`."""
 
 
 @dataclass
@@ -50,8 +38,6 @@ class Contract:
     classes: dict[str, dict[str, Member]] = field(default_factory=dict)
     """Members of each class by module:Class."""
     bases: dict[str, list[str]] = field(default_factory=dict)
-    absent: set[str] = field(default_factory=set)
-    """Modules and classes that this version lacks."""
 
     def has_module(self, name: str) -> bool:
         """Return whether a module is in the contract, or is a parent of one."""
@@ -64,26 +50,6 @@ class Contract:
                 return found
             if key != owner and (found := self.member(key, name)) is not None:
                 return found
-        return None
-
-    def type_of(self, text: str, home: str) -> str | tuple[str, ...] | None:
-        """Resolve a type of the contract.
-
-        Returns:
-            A class as module:Class; ("list", item) or ("tuple", *items), each item as text; "?" for
-            an undefined type; None for a plain value.
-        """
-        text = text.strip()
-        if text.endswith("| None"):
-            return self.type_of(text[: -len("| None")], home)
-        for kind in ("list", "tuple"):
-            if text.startswith(f"{kind}["):
-                return (kind, *_split(text[len(kind) + 1 : -1]))
-        if text in ("Any", "object", "?"):
-            return "?" if text != "object" else None
-        for key in (text, f"{home}:{text}"):
-            if key in self.classes:
-                return key
         return None
 
 
@@ -132,11 +98,10 @@ def _written_out(text: str, shorthand: dict[str, str]) -> str:
 
 
 def _add(contract: Contract, key: str, members: dict[str, str] | None) -> None:
-    if members is None:
-        contract.absent.add(key)
+    if members is None:  # This version lacks it.
         return
     module, _, name = key.partition(":")
-    made = {part: _member(part, text, module) for part, text in members.items() if "." not in part}
+    made = {part: _member(part, text) for part, text in members.items() if "." not in part}
     if name:
         contract.classes.setdefault(key, {}).update(made)
         contract.modules.setdefault(module, {})
@@ -145,14 +110,12 @@ def _add(contract: Contract, key: str, members: dict[str, str] | None) -> None:
     for part, text in members.items():
         owner, _, inner = part.partition(".")
         if inner:
-            contract.classes.setdefault(f"{module}:{owner}", {})[inner] = _member(inner, text, module)
+            contract.classes.setdefault(f"{module}:{owner}", {})[inner] = _member(inner, text)
 
 
-def _member(name: str, text: str, home: str) -> Member:
-    if not text.startswith("("):
-        return Member(name, None, text.partition("->")[2].strip(), home)
-    called, _, returns = text.partition("  #")[0].partition(" -> ")
-    return Member(name, signature_of(called), returns.strip() or "?", home)
+def _member(name: str, text: str) -> Member:
+    called = text.partition("  #")[0].partition(" -> ")[0]
+    return Member(name, signature_of(called) if text.startswith("(") else None)
 
 
 def signature_of(text: str) -> inspect.Signature:
@@ -170,21 +133,14 @@ def signature_of(text: str) -> inspect.Signature:
     defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
     for number, (argument, default) in enumerate(zip(positional, defaults, strict=True)):
         kind = kinds.POSITIONAL_ONLY if number < len(arguments.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD
-        made.append(kinds(argument.arg, kind, default=_default(default), annotation=_told(argument)))
+        made.append(kinds(argument.arg, kind, default=_default(default)))
     if arguments.vararg:
         made.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        told = _told(argument)
-        made.append(kinds(argument.arg, kinds.KEYWORD_ONLY, default=_default(default), annotation=told))
+        made.append(kinds(argument.arg, kinds.KEYWORD_ONLY, default=_default(default)))
     if arguments.kwarg:
         made.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
     return inspect.Signature(made)
-
-
-def _told(argument: ast.arg) -> object:
-    """Return the argument types of a callback parameter, if the contract states them."""
-    note = argument.annotation
-    return note.value if isinstance(note, ast.Constant) else inspect.Parameter.empty
 
 
 def _default(node: ast.expr | None) -> object:
@@ -194,14 +150,3 @@ def _default(node: ast.expr | None) -> object:
         return ast.literal_eval(node)
     except ValueError:
         return ast.unparse(node)
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas outside brackets."""
-    parts, depth, last = [], 0, 0
-    for index, letter in enumerate(text):
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth == 0:
-            parts.append(text[last:index].strip())
-            last = index + 1
-    return [*parts, text[last:].strip()]

@@ -193,3 +193,14 @@ def test_a_vehicle_added_on_a_gpu_in_the_window_is_refused_in_one_line(isaac, ve
         kit.timeline.stop()
         kit.update()
         link.close()
+
+
+def test_a_snapshot_is_refused(isaac):
+    """A state without the contacts of the solver would be saved as if it were whole."""
+    isaac()
+    with Simulation("flat", engine="isaac") as sim:
+        sim.add(Multirotor("iris"))
+        sim.step()
+        refused = r"^engine = 'IsaacEngine': keeps contacts of its own.*; use the engine mujoco$"
+        with pytest.raises(ConfigError, match=refused):
+            sim.snapshot()

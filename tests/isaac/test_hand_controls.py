@@ -41,6 +41,20 @@ def test_keys_fly(window):
     assert not any(message.error for message in user.panel.messages), user.messages
 
 
+def test_a_closed_window_lets_go_of_its_keys(window):
+    """A vehicle would fly on as if a key were held that was down when the window closed."""
+    user, held = window(), []
+    opened(user)
+    user.kit.windows[0]._hands.enable(True)
+    user.panel.pilot.steer = lambda *inputs: held.append(inputs)
+    user.kit.keys = {"R"}
+    user.update(3)
+    user.kit.menu["Pegasus"].show_window(None, False, 0)
+    user.update(3)
+    assert held[0] == (("r",), (), ())
+    assert held[-1] == ((), (), ())
+
+
 @pytest.mark.parametrize(
     ("stick", "axis", "sign"),
     [

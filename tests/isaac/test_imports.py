@@ -12,9 +12,9 @@ import pytest
 import pegasus
 from tests.isaac.contract import ALL_VERSIONS, ROOTS
 from tests.isaac.fakes import lab
-from tests.isaac.test_contract import PACKAGE
 from tests.waits import LIMIT
 
+PACKAGE = Path(pegasus.__file__).parent / "isaac"
 ROOT = PACKAGE.parent.parent
 STANDALONE = """
 import pkgutil, sys

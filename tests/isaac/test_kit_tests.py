@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.isaac import square
-from tests.isaac.test_contract import PACKAGE
+from tests.isaac.test_imports import PACKAGE
 
 
 def found():

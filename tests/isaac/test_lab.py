@@ -15,7 +15,7 @@ from tests.backends.px4_rig import PX4Tree, phases, processes
 from tests.example_rig import load_example
 from tests.isaac.contract import load
 from tests.isaac.fakes import lab
-from tests.isaac.test_fakes import alike, public
+from tests.isaac.test_contract import alike, public
 from tests.isaac.test_isaac_examples import EXAMPLES
 from tests.isaac.trials import MujocoOfStages
 

@@ -118,7 +118,9 @@ def test_only_the_chunks_that_are_needed_are_read(tmp_path: Path, monkeypatch: p
     read: list[int] = []
     load = message_index._load
     monkeypatch.setattr(
-        message_index, "_load", lambda file, chunk: read.append(chunk.start) or load(file, chunk)
+        message_index,
+        "_load",
+        lambda file, chunk: read.append(chunk.index.chunk_start_offset) or load(file, chunk),
     )
     random_flight(McapRecorder(tmp_path / "log"), steps=3000)
     log = read_log(tmp_path / "log")

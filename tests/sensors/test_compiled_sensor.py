@@ -108,7 +108,7 @@ def run(bench: Any, sensor: Sensor, *, count: int, plain: bool = False) -> list[
         wander(state, step)
         if plain and step == 0:
             bank, vehicle = bench.banks[id(sensor)]
-            bank._arrange([vehicle], vars(state))
+            bank.arrange([vehicle], vars(state))
             run_by_python(bank._tables[0])
         reading = bench.step(sensor, state, step / 250)
         if not readings or reading is not readings[-1]:

@@ -23,7 +23,6 @@ from pegasus.worlds.town.cars import draw
 from pegasus.worlds.town.layout import KERB_HEIGHT, SIDEWALK, Layout, Plan
 from pegasus.worlds.town.town import tour
 
-CAR_LENGTH = max(shape.length for shape in SHAPES.values())
 CAR_WIDTH = max(shape.width for shape in SHAPES.values())
 LARGE = Town(seed=5, size=320.0, storeys=(1, 6), tree_density=1.0, car_density=1.0)
 

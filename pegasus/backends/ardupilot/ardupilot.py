@@ -77,6 +77,7 @@ class ArduPilot(Backend):
     Instance i sends to UDP port 9002 + 10 i, has MAVLink at TCP port 5760 + 10 i and system id i + 1.
     """
 
+    outside = True
     directory: str | Path | None = None
     """ArduPilot's source directory, with ArduCopter built for simulation; searched if None."""
     _: KW_ONLY
@@ -368,7 +369,7 @@ class ArduPilot(Backend):
         if texts:
             link.reply(*texts)
         else:
-            link.starve(t)
+            link.note_missing_packet(t)
 
     def _encode(self, t: float, row: Sequence[float], copy: int) -> bytes:
         try:

@@ -177,7 +177,7 @@ class JsonLink:
         self._replied_at = self.progress_at = time.monotonic()
         self._send()
 
-    def starve(self, t: float) -> None:
+    def note_missing_packet(self, t: float) -> None:
         """Leave the newest packet without an answer, because none arrives now.
 
         Args:
@@ -185,7 +185,7 @@ class JsonLink:
         """
         self._lost_at = min(self._lost_at, t)
 
-    def fall_silent(self, t: float) -> None:
+    def note_timeout(self, t: float) -> None:
         """Record that an answer has timed out.
 
         Args:
@@ -201,7 +201,7 @@ class JsonLink:
         Args:
             t: Simulation time [s].
         """
-        self.fall_silent(t)
+        self.note_timeout(t)
         self.contact = Contact.ENDED
 
     def pulse_widths(self, channels: Sequence[int], t: float, hold_time: float) -> list[int]:
@@ -398,7 +398,7 @@ class JsonLockstep:
                     *(link.name, problem, t, self._hold_time),
                 )
                 self._note(i, t, problem, None)
-                link.fall_silent(t)
+                link.note_timeout(t)
             elif link.contact is Contact.SILENT:
                 self._check_processes(t)
 

@@ -115,7 +115,7 @@ class AutopilotLine:
         if self._link is not None:
             self._link.close()
 
-    def greet(self) -> None:
+    def send_heartbeat(self) -> None:
         """Read its messages and send a heartbeat."""
         self._listen()
         self._send(

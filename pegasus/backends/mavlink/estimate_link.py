@@ -98,10 +98,10 @@ class EstimateListener:
                 if present[row]:
                     if not self._is_read:
                         line.hold(t)
-                    line.ask_again(t)
+                    line.repeat_request(t)
                     if line.local_origin is None:
                         self._place(line, state.position[row].tolist())
-            self._look_at = min(line.silent_at for line in self._lines) - _SAME_INSTANT
+            self._look_at = min(line.retry_time for line in self._lines) - _SAME_INSTANT
             self._are_heard = all(line.is_heard for line in self._lines)
         if self._is_read or not self._are_heard:
             self._read(self._inbox.ready(), *self._now)
@@ -195,11 +195,11 @@ class _Line:
         self._is_asked = False
 
     @property
-    def silent_at(self) -> float:
+    def retry_time(self) -> float:
         """Time at which it is asked again if nothing is received until then [s]."""
         return max(self._next_request, self.received_at + _RETRY_INTERVAL)
 
-    def ask_again(self, t: float) -> None:
+    def repeat_request(self, t: float) -> None:
         """Ask for messages if there were none for a while."""
         if t >= self._next_request and t - self.received_at >= _RETRY_INTERVAL:
             self._next_request, self._is_asked = t + _RETRY_INTERVAL, False

@@ -198,7 +198,7 @@ class _Autopilot(AutopilotLine):
         if t < self._next:
             return
         self._next = t + RETRY_INTERVAL
-        self.greet()
+        self.send_heartbeat()
         if phase == "take off":
             self.prepare(armed=armed, height=height)
             self.check_arming(t, armed=armed)

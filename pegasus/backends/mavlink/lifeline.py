@@ -64,7 +64,7 @@ class Group:
             return True
         return True
 
-    def gone_within(self, limit: float) -> bool:
+    def ends_within(self, limit: float) -> bool:
         """Wait until no member is left; return whether that happened within the limit [s]."""
         deadline = time.monotonic() + limit
         while True:
@@ -80,10 +80,10 @@ class Group:
         """End all members by each signal in turn, with equal shares of the grace [s], then by SIGKILL."""
         for number in signals:
             self.send(number)
-            if self.gone_within(grace / len(signals)):
+            if self.ends_within(grace / len(signals)):
                 return
         self.send(signal.SIGKILL)
-        self.gone_within(_KILL_LIMIT)
+        self.ends_within(_KILL_LIMIT)
 
 
 def main(arguments: list[str]) -> int:

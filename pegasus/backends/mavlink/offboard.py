@@ -126,7 +126,7 @@ class _Autopilot(AutopilotLine):
 
     def _instruct(self, *, armed: bool) -> None:
         """Send the commands of the present phase; repeated until they take effect."""
-        self.greet()
+        self.send_heartbeat()
         if self._landing:
             if armed:
                 self.set_mode(self._dialect.land)

@@ -108,7 +108,7 @@ class SensorMessages:
         air = pressure, differential, self._altitude[copy], self._temperature[copy]
         return self._message((time_usec, new, self._number, ax, -ay, -az, wx, -wy, -wz, mx, my, mz, *air))
 
-    def news(self, copy: int, time_usec: int) -> Any:
+    def new_message(self, copy: int, time_usec: int) -> Any:
         """Return the message of the values that are new since the last one, None if there are none.
 
         Args:

@@ -189,7 +189,7 @@ class HilInstance:
                 self._take(message)
         return bool(data)
 
-    def give_up(self, t: float, limit: float) -> None:
+    def note_timeout(self, t: float, limit: float) -> None:
         """Stop waiting for the answer that is due.
 
         Args:

@@ -100,8 +100,8 @@ class HilStream:
         if receiver is not None:
             yield rc_message(time_usec, receiver)
         for messages in self._messages[1:]:
-            if (news := messages.news(i, time_usec)) is not None:
-                yield news
+            if (new_message := messages.new_message(i, time_usec)) is not None:
+                yield new_message
 
     def _truths(self, t: float, state: VehicleState) -> Sequence[Any]:
         """Return the true states as messages."""

@@ -124,14 +124,14 @@ class HilLockstep:
         """
         deadline = self._published + self._step_timeout
         # All compute at the same time: waiting for one after the other takes as long as the slowest.
-        waiting = [i for i in self._instances if not self._answers_soon(i, deadline)]
+        waiting = [i for i in self._instances if not self._await_answer(i, deadline)]
         while waiting:
             left = deadline - time.monotonic()
             self._listen(max(0.0, left))
             waiting = [instance for instance in waiting if instance.awaits]
             if left <= 0:
                 for instance in waiting:
-                    instance.give_up(t, self._step_timeout)
+                    instance.note_timeout(t, self._step_timeout)
                 break
         steady = not [i for i in self._instances if i.phase is not Phase.LOCKSTEP]
         if self._has_hubs or not steady:
@@ -149,7 +149,7 @@ class HilLockstep:
         for instance in self._instances:
             late = now - instance.received_at > self._start_timeout
             if instance.phase is Phase.STARTING and late and instance.lockstep:
-                instance.give_up(t, self._start_timeout)
+                instance.note_timeout(t, self._start_timeout)
         if not any(instance.phase is Phase.STARTING for instance in self._instances):
             self._paced_at = None
             return
@@ -173,7 +173,7 @@ class HilLockstep:
             else:
                 self._read(reader)
 
-    def _answers_soon(self, instance: HilInstance, deadline: float) -> bool:
+    def _await_answer(self, instance: HilInstance, deadline: float) -> bool:
         """Return whether an autopilot has answered, or need not, after a wait on its link alone."""
         while instance.awaits:
             if deadline - time.monotonic() <= LONGEST_WAIT or not instance.read(wait=True):

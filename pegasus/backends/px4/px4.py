@@ -69,6 +69,7 @@ class PX4(Backend):
     `step_timeout` is reported, its rotors stop after `hold_time`, and the others continue.
     """
 
+    outside = True
     directory: str | Path | None = None
     """Built folder PX4-Autopilot; if None that of the user settings, PX4_DIR or ~/PX4-Autopilot."""
     _: KW_ONLY

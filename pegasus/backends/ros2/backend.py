@@ -44,6 +44,7 @@ class ROS2(Backend):
     `control` is off it flies the vehicle by subscribed commands. Each copy of the vehicle is one node.
     """
 
+    outside = True
     namespace: str | None = None
     """Namespace of its topics and frames; the vehicle's name if None. Several copies have a number appended,
     counted from the number at its end, else from 0."""

@@ -118,7 +118,7 @@ class Claims:
                 )
         self._own.append(wanted)
 
-    def give_back(self, name: str) -> None:
+    def release_name(self, name: str) -> None:
         """Release one name."""
         self._own = [claim for claim in self._own if claim.name != name]
 

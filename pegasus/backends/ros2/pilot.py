@@ -43,7 +43,7 @@ def limited_step(velocity: Array, target: Array, limit: float) -> Array:
     return moved
 
 
-def leashed(offset: Array, limit: float) -> Array:
+def clipped_offset(offset: Array, limit: float) -> Array:
     """Return an offset with its horizontal and its vertical part shortened to a limit each, shape (3,).
 
     They are apart so that a speed out of reach does not cost height.
@@ -171,8 +171,8 @@ class Pilot:
         now = limited_step(before, wanted, _ACCELERATION * dt)
         offset = reference.position[i] + dt / 2 * (before + now) - state.position[i]
         # The point waits for a vehicle that cannot go as fast, so that the next command is obeyed at once.
-        reference.position[i] = state.position[i] + leashed(offset, _MAX_LEAD)
-        reference.velocity[i] = state.velocity[i] + leashed(now - state.velocity[i], _MAX_LEAD_SPEED)
+        reference.position[i] = state.position[i] + clipped_offset(offset, _MAX_LEAD)
+        reference.velocity[i] = state.velocity[i] + clipped_offset(now - state.velocity[i], _MAX_LEAD_SPEED)
         reference.acceleration[i] = (now - before) / dt if dt > 0 else 0.0
         reference.jerk[i] = 0.0
         reference.yaw[i], reference.yaw_rate[i], reference.idle[i] = yaw, yaw_rate, False

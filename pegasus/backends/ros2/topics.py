@@ -149,7 +149,7 @@ class SharedClock:
             if name:
                 field = f"topics.{CLOCK_TOPIC}.name"
                 self._claims.take(name, _CLOCK_TYPE, "the clock", field=field, sole=True)
-            self._claims.give_back(self._name)
+            self._claims.release_name(self._name)
         publisher, self._publisher, self._name = self._publisher, None, name
         if publisher is not None:
             publisher.close()

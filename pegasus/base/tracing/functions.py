@@ -101,8 +101,8 @@ class Runner:
             args = tuple(args[0])
         if any(isinstance(a, Symbol) for a in args) and function in self._own:
             return self._own[function](*args)
-        grown = isinstance(getattr(function, "__self__", None), list | dict | set)
-        if grown and isinstance(self.graph.path, Symbol) and function.__name__ not in _READING:
+        is_container = isinstance(getattr(function, "__self__", None), list | dict | set)
+        if is_container and isinstance(self.graph.path, Symbol) and function.__name__ not in _READING:
             raise TypeError("a list cannot change under a condition that differs between rows")
         return function(*args, **named)
 

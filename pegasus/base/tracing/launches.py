@@ -41,6 +41,8 @@ class Program:
         ConfigError: If it cannot be compiled or cached.
     """
 
+    saved_as = "code"
+
     def __init__(
         self, trace: Trace, *, real: Any = np.float64, lanes: int = LANES, device: str = "cpu"
     ) -> None:
@@ -145,6 +147,8 @@ def rows_of(parts: Sequence[Part]) -> int:
 
 class Launch:
     """Prepared launch of a program over arrays; calling it runs the rows. See `Program.launch_parts`."""
+
+    saved_as = "nothing"
 
     def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
         self._device, self._parts = program.device, parts

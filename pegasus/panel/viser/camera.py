@@ -54,7 +54,7 @@ class WebCameras:
         followed = settings.followed_vehicle(snapshot)
         if viewpoint is not self._viewpoint or (begins and mode is CameraMode.FREE):
             moved_by_user, self._viewpoint = viewpoint is not self._viewpoint, viewpoint
-            self._stand_upright()
+            self._reset_up_direction()
             if moved_by_user:
                 # Also applies to browsers that connect later.
                 first = self._server.initial_camera
@@ -71,7 +71,7 @@ class WebCameras:
         else:
             _put(settings.camera(snapshot), moved)
 
-    def _stand_upright(self) -> None:
+    def _reset_up_direction(self) -> None:
         for client in self._server.get_clients().values():
             client.camera.up_direction = _UP
 

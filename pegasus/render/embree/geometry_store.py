@@ -119,7 +119,7 @@ class GeometryStore:
             if len(geometry.faces)
         ]
         # Opaque triangles come first.
-        drawn.sort(key=lambda part: self.materials.lets_through(part[2]))
+        drawn.sort(key=lambda part: self.materials.transmits(part[2]))
         first_face, first_thin = self._face_count, self._thin_count
         if not drawn:
             return Prototype(None, np.zeros(3), 0.0, first_face, _NO_BOXES)
@@ -145,7 +145,7 @@ class GeometryStore:
             triangles[face:next_face, :3] = geometry.faces
             triangles[face:next_face, :3] += row
             triangles[face:next_face, 3] = self._part_count + number
-            if self.materials.lets_through(material):
+            if self.materials.transmits(material):
                 rows = self.materials.see_through_rows(material, geometry, points[faces[face:next_face]])
                 self._blocks["see_through"].append(rows)
                 self._thin_count += len(rows)

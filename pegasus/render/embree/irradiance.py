@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.system import replacing, user_cache
-from pegasus.render.embree.irradiance_kernels import Volume
+from pegasus.render.embree.lamp_choice import Volume
 from pegasus.render.embree.lighting import Lighting
 from pegasus.render.embree.tracer import Rays, Tracer
 from pegasus.scene.scene import Scene, Texture

@@ -11,9 +11,8 @@ from pegasus.base.arrays import Array
 from pegasus.render.embree import lamp_choice, lamp_kernels, shadow_kernels
 from pegasus.render.embree import light_kernels as kernels
 from pegasus.render.embree.geometry_store import device_array
-from pegasus.render.embree.irradiance_kernels import Volume
+from pegasus.render.embree.lamp_choice import Volume, sky_light
 from pegasus.render.embree.lamp_ranking import lamp_columns, padded
-from pegasus.render.embree.reflection import sky_light
 from pegasus.render.embree.surface_tables import empty_rows
 from pegasus.render.embree.tracer import Hits, Rays, Tracer
 from pegasus.render.sky import EMISSION, sky_harmonics, sky_image, sun_direction

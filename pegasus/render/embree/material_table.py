@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.render.embree.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, empty_rows
-from pegasus.render.textures import TextureAtlas, decoding_table, passed_on
+from pegasus.render.textures import TextureAtlas, decoding_table, diffuse_transmission
 from pegasus.scene.scene import Geometry, Material, Texture
 
 _CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
@@ -47,7 +47,7 @@ class MaterialTable:
             self.paths.append(material.path)
         return self._numbers[material]
 
-    def lets_through(self, number: int) -> bool:
+    def transmits(self, number: int) -> bool:
         """Return whether a material is transparent or cut out."""
         return self._through[number]
 
@@ -119,7 +119,7 @@ class MaterialTable:
         through = isinstance(material.opacity, Texture) or material.opacity < 1.0
         row["blends"] = through and cut is None
         self.blends |= through and cut is None
-        row["passes"] = passed_on(material)
+        row["passes"] = diffuse_transmission(material)
         self._through.append(through)
         return row
 

@@ -130,7 +130,7 @@ class MovingObjects:
             balls = np.empty((len(rows), 4))
             balls[:, :3] = poses[:, :3, :3] @ prototype.center + poses[:, :3, 3]
             balls[:, 3] = prototype.radius
-            order = _near_by_near(balls[:, :3])
+            order = _morton_order(balls[:, :3])
             self.prototypes.append(prototype)
             self._balls.append(balls[order])
             self._members.append(np.array(rows, dtype=np.int32)[order] + 1)
@@ -152,7 +152,7 @@ def clusters_of(balls: Array) -> Array:
     return clusters
 
 
-def _near_by_near(points: Array) -> IntArray:
+def _morton_order(points: Array) -> IntArray:
     """Return an order that keeps neighbouring points together: the Morton curve (1966)."""
     if len(points) <= CLUSTER:
         return np.arange(len(points))

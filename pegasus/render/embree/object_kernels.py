@@ -5,166 +5,13 @@
 import warp as wp
 
 from pegasus.render.embree.geometry_store import BOX
+from pegasus.render.embree.native_code import native_code
 from pegasus.render.embree.ray_kernels import GROUP
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-_GROUP = """
-    struct Range { float low[3], high[3]; };
-    typedef wp::vec_t<3, float> Three;
-    Range from, along;
-    double base[3];
-    float reach = -1.0f;
-    for (int i = first; i < end; ++i) reach = limits.data[i] > reach ? limits.data[i] : reach;
-    for (int k = 0; k < 3; ++k) {
-        const int group = first / 64;
-        from.low[k] = ranges.data[group * 4][k]; from.high[k] = ranges.data[group * 4 + 1][k];
-        along.low[k] = ranges.data[group * 4 + 2][k]; along.high[k] = ranges.data[group * 4 + 3][k];
-        base[k] = middle[k];
-    }
-    const auto misses = [&](const Range& places, const Range& ways, const float* low, const float* high) {
-        float entry = 0.0f, exit = reach;
-        for (int k = 0; k < 3; ++k) {
-            const float margin = 1.0e-4f + 2.0e-6f * wp::max(wp::abs(places.low[k]), wp::abs(places.high[k]));
-            float near_ = low[k] - places.high[k] - margin, far_ = high[k] - places.low[k] + margin;
-            float slow = ways.low[k], fast = ways.high[k];
-            if (far_ < 0.0f) {
-                const float other = -near_, faster = -slow;
-                near_ = -far_; far_ = other;
-                slow = -fast; fast = faster;
-            }
-            if (near_ > 0.0f) {
-                if (fast <= 0.0f) return true;
-                entry = wp::max(entry, near_ / fast);
-                if (slow > 0.0f) exit = wp::min(exit, far_ / slow);
-            } else if (slow > 0.0f) {
-                exit = wp::min(exit, far_ / slow);
-            } else if (fast < 0.0f) {
-                exit = wp::min(exit, near_ / fast);
-            }
-        }
-        return entry > exit;
-    };
-    const auto group_misses_ball = [&](const auto& ball) {
-        float low[3], high[3];
-        for (int k = 0; k < 3; ++k) {
-            const float center = (float)(ball[k] - base[k]), radius = (float)ball[3] * 1.001f;
-            low[k] = center - radius;
-            high[k] = center + radius;
-        }
-        return misses(from, along, low, high);
-    };
-    const auto group_misses_boxes = [&](int kind, int row) {
-        const auto& turn = object_inverse.data[row];
-        const auto& offset = object_offset.data[row];
-        Range places, ways;
-        for (int k = 0; k < 3; ++k) {
-            double place = offset[k];
-            float way = 0.0f, around = 0.0f, spread = 0.0f;
-            for (int j = 0; j < 3; ++j) {
-                const double t = turn.data[k][j];
-                const float size = (float)wp::abs(t);
-                place += t * (base[j] + 0.5 * (double)(from.low[j] + from.high[j]));
-                way += (float)t * 0.5f * (along.low[j] + along.high[j]);
-                around += size * 0.5f * (from.high[j] - from.low[j]);
-                spread += size * 0.5f * (along.high[j] - along.low[j]);
-            }
-            places.low[k] = (float)place - around; places.high[k] = (float)place + around;
-            ways.low[k] = way - spread; ways.high[k] = way + spread;
-        }
-        for (int k = spans.data[kind][2]; k < spans.data[kind + 1][2]; ++k)
-            if (!misses(places, ways, &boxes.data[k].data[0][0], &boxes.data[k].data[1][0])) return false;
-        return true;
-    };
-    const auto each_object = [&](int kind, const auto& found) {
-        if (reach <= 0.0f) return;
-        const auto &begins = spans.data[kind], &ends = spans.data[kind + 1];
-        for (int c = begins[1]; c < ends[1]; ++c) {
-            if (group_misses_ball(clusters.data[c])) continue;
-            const int at = begins[0] + (c - begins[1]) * size;
-            for (int k = at; k < wp::min(at + size, ends[0]); ++k) {
-                if (group_misses_ball(balls.data[k]) || group_misses_boxes(kind, rows.data[k])) continue;
-                if (found(k)) return;
-            }
-        }
-    };
-"""
 
-_EACH_MEETING = f"""{_GROUP}
-    const auto meets = [&](int i, const auto& ball) {{
-        const auto &origin = origins.data[i * origin_step], &direction = directions.data[i];
-        Three toward, d;
-        for (int k = 0; k < 3; ++k) {{
-            toward[k] = (float)(ball[k] - origin[k]);
-            d[k] = (float)direction[k];
-        }}
-        const float part = wp::dot(toward, d);
-        const Three aside = toward - d * part;
-        const float radius = (float)ball[3] * 1.001f + 1.0e-6f * wp::abs(part);
-        return wp::dot(aside, aside) < radius * radius && part > -radius
-            && part - radius < limits.data[i] + (float)begin;
-    }};
-    const auto each_meeting = [&](const auto& found) {{
-        each_object(kind, [&](int k) {{
-            for (int i = first; i < end; ++i)
-                if (limits.data[i] > 0.0f && meets(i, balls.data[k])) found(i, k);
-            return false;
-        }});
-    }};
-"""
-
-_FIND = f"""
-    for (int kind = 0; kind < met.shape[0]; ++kind) met.data[kind] = 0;
-    const int total = limits.shape[0], kinds = met.shape[0];
-    int left = kinds;
-    for (int first = 0; first < total && left > 0; first += 64) {{
-        const int end = wp::min(first + 64, total);
-        {_GROUP}
-        for (int kind = 0; kind < kinds; ++kind) {{
-            if (met.data[kind]) continue;
-            each_object(kind, [&](int) {{
-                met.data[kind] = 1;
-                --left;
-                return true;
-            }});
-        }}
-    }}
-"""
-
-_COUNT = f"""{_EACH_MEETING}
-    for (int i = first; i < end; ++i) counts.data[i] = 0;
-    each_meeting([&](int i, int) {{ ++counts.data[i]; }});
-"""
-
-_ENTER = f"""{_EACH_MEETING}
-    int places[64];
-    for (int i = first; i < end; ++i) places[i - first] = i > 0 ? ends.data[i - 1] : 0;
-    each_meeting([&](int i, int k) {{
-        const auto &origin = origins.data[i * origin_step], &direction = directions.data[i];
-        const auto& ball = balls.data[k];
-        const int row = rows.data[k], place = places[i - first]++;
-        const auto& turn = object_inverse.data[row];
-        const auto& offset = object_offset.data[row];
-        double way = 0.0;
-        for (int j = 0; j < 3; ++j) way += (ball[j] - origin[j]) * direction[j];
-        const double start = (double)(float)wp::max(way - ball[3] * 1.01, begin);
-        for (int j = 0; j < 3; ++j) {{
-            double entry = offset[j], turned = 0.0;
-            for (int m = 0; m < 3; ++m) {{
-                entry += turn.data[j][m] * (origin[m] + direction[m] * start);
-                turned += turn.data[j][m] * direction[m];
-            }}
-            short_origins.data[place][j] = (float)(entry - center[j]);
-            short_directions.data[place][j] = (float)turned;
-        }}
-        starts.data[place] = (float)(start - begin);
-        short_limits.data[place] = limits.data[i] - starts.data[place];
-        items.data[place] = row;
-    }});
-"""
-
-
-@wp.func_native(_FIND)
+@wp.func_native(native_code("find_prototypes"))
 def find_met(
     limits: wp.array(dtype=wp.float32),
     balls: wp.array(dtype=wp.vec4d),
@@ -220,7 +67,7 @@ def find_prototypes(
     )
 
 
-@wp.func_native(_COUNT)
+@wp.func_native(native_code("count_meetings"))
 def count_group(
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
@@ -290,7 +137,7 @@ def count_meetings(
     )
 
 
-@wp.func_native(_ENTER)
+@wp.func_native(native_code("enter_objects"))
 def enter_group(
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,

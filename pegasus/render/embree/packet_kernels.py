@@ -7,8 +7,8 @@ The native code follows the layout of Embree's headers (RTCRayHit8, RTCRay8, RTC
 
 import warp as wp
 
+from pegasus.render.embree.native_code import native_code
 from pegasus.render.embree.surface_tables import Tables
-from pegasus.render.embree.transparency import FILTER
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
@@ -21,113 +21,8 @@ PACKETS = wp.constant(32)
 COHERENT = 1 << 16
 """RTC_RAY_QUERY_FLAG_COHERENT: the rays of a packet are nearly parallel."""
 
-_TYPES = """
-    struct alignas(64) Packet {
-        float ox[8], oy[8], oz[8], near_[8], dx[8], dy[8], dz[8], time[8], far_[8];
-        unsigned mask[8], id[8], flags[8];
-        float nx[8], ny[8], nz[8], u[8], v[8];
-        unsigned face[8], mesh[8], instance[8], more[8];
-    } p;
-    struct alignas(64) One {
-        float ox, oy, oz, near_, dx, dy, dz, time, far_;
-        unsigned mask, id, flags;
-        float nx, ny, nz, u, v;
-        unsigned face, mesh, instance, more[8];
-    } r;
-    typedef void (*Eight)(const int*, void*, void*, void*);
-    typedef void (*Single)(void*, void*, void*);
-    struct {
-        int flags; unsigned features; Query* query; void (*filter)(const Candidates*); void* others[6];
-    } arguments = {};
-    arguments.flags = flags;
-    arguments.features = 0xffffffffu;
-    arguments.query = &query;
-    arguments.filter = &Filter::call;
-    alignas(64) int valid[8];
-    int ray[8];
-    const auto take = [&](int k) {
-        r.ox = p.ox[k]; r.oy = p.oy[k]; r.oz = p.oz[k]; r.near_ = 0.0f;
-        r.dx = p.dx[k]; r.dy = p.dy[k]; r.dz = p.dz[k]; r.time = 0.0f; r.far_ = p.far_[k];
-        r.mask = 0xffffffffu; r.id = p.id[k]; r.flags = 0u;
-        r.face = r.mesh = r.instance = 0xffffffffu;
-    };
-"""
 
-_NEXT_PACKET = """
-        int count = 0;
-        if (width > 0) {
-            // Such as four by two pixels; the last rows may be fewer.
-            const int across = width / tile;
-            const int row = packet / across * (8 / tile), column = packet % across * tile;
-            for (int k = 0; k < 8; ++k) {
-                const int i = (row + k / tile) * width + column + k % tile;
-                if (i < total) ray[count++] = i;
-            }
-        } else {
-            for (int i = packet * 8; i < total && count < 8; ++i) ray[count++] = i;
-        }
-        if (count == 0) return;
-        for (int k = 0; k < 8; ++k) {
-            const int i = k < count ? ray[k] : ray[0];
-            valid[k] = k < count ? -1 : 0;
-            p.ox[k] = origins.data[i][0]; p.oy[k] = origins.data[i][1]; p.oz[k] = origins.data[i][2];
-            p.dx[k] = directions.data[i][0]; p.dy[k] = directions.data[i][1]; p.dz[k] = directions.data[i][2];
-            p.near_[k] = 0.0f; p.time[k] = 0.0f; p.far_[k] = limits.data[i];
-            p.mask[k] = 0xffffffffu; p.id[k] = unsigned(i); p.flags[k] = 0u;
-            p.face[k] = p.mesh[k] = p.instance[k] = p.more[k] = 0xffffffffu;
-        }
-"""
-
-INTERSECT = f"""{FILTER}
-    query.light = nullptr;
-{_TYPES}
-    for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
-{_NEXT_PACKET}
-        if (eight != 0) {{
-            ((Eight)eight)(valid, (void*)scene, &p, &arguments);
-        }} else {{
-            for (int k = 0; k < count; ++k) {{
-                take(k);
-                ((Single)single)((void*)scene, &r, &arguments);
-                p.far_[k] = r.far_; p.face[k] = r.face; p.mesh[k] = r.mesh; p.u[k] = r.u; p.v[k] = r.v;
-            }}
-        }}
-        for (int k = 0; k < count; ++k) {{
-            const int i = ray[k];
-            const int shift = p.mesh[k] == 0u ? 0 : opaque_count;
-            limits.data[i] = p.far_[k];
-            faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k] + shift;
-            u.data[i] = p.u[k];
-            v.data[i] = p.v[k];
-        }}
-    }}
-"""
-"""Native code of `intersect`."""
-
-_OCCLUDED = f"""{FILTER}
-    query.light = light.data;
-    query.dark = dark;
-    const int width = 0, tile = 8;
-{_TYPES}
-    for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
-{_NEXT_PACKET}
-        for (int k = 0; k < count; ++k) light.data[ray[k]] = 1.0f;
-        if (eight != 0) {{
-            ((Eight)eight)(valid, (void*)scene, &p, &arguments);
-        }} else {{
-            for (int k = 0; k < count; ++k) {{
-                take(k);
-                ((Single)single)((void*)scene, &r, &arguments);
-                p.far_[k] = r.far_;
-            }}
-        }}
-        // Embree sets the length of a ray that meets something to minus infinity.
-        for (int k = 0; k < count; ++k) if (p.far_[k] < -3.0e38f) light.data[ray[k]] = 0.0f;
-    }}
-"""
-
-
-@wp.func_native(INTERSECT)
+@wp.func_native(native_code("intersect"))
 def intersect(
     tables: Tables,
     eight: wp.uint64,
@@ -154,7 +49,7 @@ def intersect(
     """Cast the rays of some packets, and write their hits."""
 
 
-@wp.func_native(_OCCLUDED)
+@wp.func_native(native_code("occluded"))
 def occluded(
     tables: Tables,
     eight: wp.uint64,

@@ -217,7 +217,7 @@ class Tracer:
         if self.is_static:
             return light
         reach = device_array(np.where(light > 0.0, limits, np.float32(-1.0)), wp.float32)
-        for prototype, entered in self._met(rays, ranges, reach):
+        for prototype, entered in self._possible_prototypes(rays, ranges, reach):
             which, origins, directions, short, _, _ = entered
             assert prototype.embree is not None
             passing = prototype.embree.shine(
@@ -258,7 +258,7 @@ class Tracer:
     def _keep_objects(self, rays: Rays, ranges: Any, cone: float, found: list[Any]) -> Ints:
         """Replace hits by nearer ones on objects; return the rows of these objects, if any."""
         items = np.zeros(0, np.int32)
-        for prototype, entered in self._met(rays, ranges, found[0]):
+        for prototype, entered in self._possible_prototypes(rays, ranges, found[0]):
             ends, origins, directions, short, starts, which = entered
             assert prototype.embree is not None
             met = prototype.embree.nearest(
@@ -319,7 +319,9 @@ class Tracer:
         )
         return origins, directions, limits, ranges
 
-    def _met(self, rays: Rays, ranges: Any, limits: Any) -> Iterator[tuple[Prototype, _Entered]]:
+    def _possible_prototypes(
+        self, rays: Rays, ranges: Any, limits: Any
+    ) -> Iterator[tuple[Prototype, _Entered]]:
         """Yield the prototypes that rays may hit, with the rays in the frames of their objects."""
         prototypes = self._prototypes
         if not prototypes:

@@ -12,7 +12,7 @@ from pegasus.render.photo.hits import Hits
 from pegasus.render.photo.materials import uploaded
 from pegasus.render.photo.reflection import Look, Reflection
 from pegasus.render.photo.scenes import PhotoScenes
-from pegasus.render.photo.surfaces import Found, Met, Surfaces
+from pegasus.render.photo.surfaces import Found, NearestHits, Surfaces
 
 DEPTH = 5
 """Maximum number of surfaces between camera and emitter, the emitter included."""
@@ -49,7 +49,7 @@ class Visibility:
         self._shapes = uploaded(mitsuba.UInt32, numbers)
         self._first_faces = uploaded(mitsuba.UInt32, np.append(hits.first_faces, 0).astype(np.uint32))
 
-    def meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
+    def meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> NearestHits:
         """Return the nearest hits that are not transparent.
 
         Args:
@@ -90,7 +90,9 @@ class Visibility:
             dr.scatter(free, ~dr.isfinite(later.t), rows)
         return dr.select(free, mi.Float(1.0), 0.0)
 
-    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
+    def _layers(
+        self, ray: Any, random: Any, active: Any, *, coherent: bool
+    ) -> Iterator[tuple[Any, NearestHits]]:
         """Yield rays and their hits, layer by layer of transparent surfaces.
 
         The first layer is that of all rays; the hits of a ray in later layers replace its earlier ones.
@@ -109,7 +111,7 @@ class Visibility:
                 return
             before = mi.Ray3f(_taken(dr, ray.o, some), _taken(dr, ray.d, some))
             random, active = _taken(dr, random, some), dr.full(mi.Bool, True, dr.width(some))
-            found = surfaces.found(Met(*(_taken(dr, part, some) for part in met)), before, active)
+            found = surfaces.found(NearestHits(*(_taken(dr, part, some) for part in met)), before, active)
             passes = self._passes(found, random, active)
             start = surfaces.lifted(found, before.d)
             left = _taken(dr, ray.maxt, some) - dr.norm(start - before.o)
@@ -131,7 +133,7 @@ class Visibility:
         jitter = self._mi.Point2f(random.next_float32(), random.next_float32())
         return random.next_float32() >= self._surfaces.opacity(found, jitter, active)
 
-    def _last_layers(self, ray: Any, random: Any, count: int) -> Met:
+    def _last_layers(self, ray: Any, random: Any, count: int) -> NearestHits:
         """Return hits behind at most so many transparent layers, in one compiled loop."""
         mi, dr, surfaces = self._mi, self._dr, self._surfaces
         width = dr.width(ray.o)
@@ -150,7 +152,7 @@ class Visibility:
             return left, clear & (left > 0), dr.select(clear, behind, start), reach, random, met
 
         way = ray.d
-        met = Met(
+        met = NearestHits(
             dr.full(mi.Float, dr.inf, width),
             *(dr.zeros(mi.Float, width) for _ in range(2)),
             *(dr.zeros(mi.UInt32, width) for _ in range(2)),
@@ -170,11 +172,11 @@ class Visibility:
             mode="symbolic",
             labels=("left", "active", "start", "reach", "random", "met"),
         )
-        met = Met(*met)
+        met = NearestHits(*met)
         dr.eval(*met)
         return met
 
-    def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
+    def _cast(self, ray: Any, active: Any, *, coherent: bool) -> NearestHits:
         """Return the nearest hits of rays."""
         mi, dr = self._mi, self._dr
         met = self._scenes.nearest(ray, active, coherent=coherent)
@@ -183,7 +185,7 @@ class Visibility:
         numbers = dr.gather(mi.Vector2u, self._shapes, dr.select(instanced, met.instance, met.shape), hit)
         mesh = numbers.x + dr.select(instanced, met.mesh, 0)
         face = dr.gather(mi.UInt32, self._first_faces, mesh, hit) + met.face
-        return Met(met.t, met.uv.x, met.uv.y, face, numbers.y)
+        return NearestHits(met.t, met.uv.x, met.uv.y, face, numbers.y)
 
 
 class PathIntegrator:

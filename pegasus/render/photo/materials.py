@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pegasus.render.image_files import read_image
 from pegasus.render.sky import EMISSION
-from pegasus.render.textures import decoding_table, passed_on
+from pegasus.render.textures import decoding_table, diffuse_transmission
 from pegasus.scene.scene import Material, Texture
 
 NONE = 0
@@ -175,7 +175,7 @@ class MaterialTables:
             opacity = 1.0
         bent = NONE if material.normal is None else self._use(material.normal)
         numbers = [*base, rough, *mirror, metal, reflectance, coat, coat_roughness, opacity]
-        numbers += [material.opacity_threshold, passed_on(material), 0.0, 0.0]
+        numbers += [material.opacity_threshold, diffuse_transmission(material), 0.0, 0.0]
         return numbers, [base_map, rough_map, metal_map, bent, opacity_map, mirror_map, 0, 0]
 
     def _color(self, value: Any) -> tuple[tuple[float, float, float], int]:

@@ -16,7 +16,7 @@ _LEAST_LIFT, _LIFT = 1e-4, 2e-5
 _MOST_SCATTERED = 0.9
 
 
-class Met(NamedTuple):
+class NearestHits(NamedTuple):
     """Nearest hits of rays, by indices."""
 
     t: Any
@@ -89,7 +89,7 @@ class Surfaces:
         rows = np.array([place.transform[:3] for place in places], np.float32)
         self._transforms = uploaded(self._mi.Float, rows)
 
-    def found(self, met: Met, ray: Any, active: Any) -> Found:
+    def found(self, met: NearestHits, ray: Any, active: Any) -> Found:
         """Return the surface points of hits."""
         mi, dr = self._mi, self._dr
         corners = dr.gather(mi.Vector4u, self._faces, met.face, active)
@@ -132,7 +132,7 @@ class Surfaces:
         """Return whether shapes are lamps; see `shines`."""
         return self._dr.gather(self._mi.Bool, self._is_lamp, place, active)
 
-    def lamp(self, met: Met, active: Any) -> Any:
+    def lamp(self, met: NearestHits, active: Any) -> Any:
         """Return hits of emissive shapes as Mitsuba intersections.
 
         Args:

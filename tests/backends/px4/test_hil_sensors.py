@@ -123,7 +123,7 @@ def test_several_sensors_have_their_own_ids():
     assert first is readings["imu"]
     fixes = [convert(0, reading, 1) for convert, reading in others]
     assert [(message.id, message.lat) for message in fixes] == [(0, 10_000_000), (1, 20_000_000)]
-    sent = [message.news(1, 4000) for message in messages]
+    sent = [message.new_message(1, 4000) for message in messages]
     assert [message.id for message in sent] == [0, 1, 2]
     # Groups: magnetometer, all three, and accelerometer and gyroscope.
     assert [message.fields_updated for message in sent] == [0x1C0, 0x1FF, 0x3F]
@@ -131,7 +131,7 @@ def test_several_sensors_have_their_own_ids():
     assert (sent[1].xacc, sent[1].yacc, sent[1].zacc) == pytest.approx((-2.0, 2.0, -2.0))
     assert (sent[2].xacc, sent[2].xgyro) == pytest.approx((3.0, 0.3))
     assert (sent[0].xmag, sent[1].xmag) == pytest.approx((0.1, 0.2))
-    assert [message.news(1, 8000) for message in messages] == [None, None, None]
+    assert [message.new_message(1, 8000) for message in messages] == [None, None, None]
 
 
 @pytest.mark.parametrize("instead", [Odometry(), OpticalFlow()])

@@ -1,4 +1,4 @@
-"""Peer process on ROS 2 with Cyclone DDS alone; its types and serializer are independent of Pegasus.
+"""Peer process on ROS 2 with Cyclone DDS alone; its serializer is independent of Pegasus.
 
 Started with the number of a domain, it reads one JSON command per line and answers each with one line. A
 message is a mapping of its fields; a block of bytes is a list of numbers.

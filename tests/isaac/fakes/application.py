@@ -57,26 +57,8 @@ class Settings:
     def get_as_bool(self, path, /):
         return bool(self._values.get(path, False))
 
-    def get_as_int(self, path, /):
-        return int(self._values.get(path, 0))
-
-    def get_as_float(self, path, /):
-        return float(self._values.get(path, 0.0))
-
-    def get_as_string(self, path, /):
-        return str(self._values.get(path, ""))
-
     def set_bool(self, path, value, /):
         self._values[path] = bool(value)
-
-    def set_int(self, path, value, /):
-        self._values[path] = int(value)
-
-    def set_float(self, path, value, /):
-        self._values[path] = float(value)
-
-    def set_string(self, path, value, /):
-        self._values[path] = str(value)
 
     def set_default(self, path, value):
         self._values.setdefault(path, value)
@@ -116,23 +98,8 @@ class Timeline:
     def is_stopped(self):
         return self._state == "stopped"
 
-    def get_current_time(self):
-        return self._time
-
-    def set_current_time(self, time_in_seconds):
-        self._time = float(time_in_seconds)
-
-    def get_time_codes_per_second(self):
-        return self._rate
-
-    def get_time_codes_per_seconds(self):
-        return self._rate
-
     def set_time_codes_per_second(self, time_codes_per_second):
         self._rate = float(time_codes_per_second)
-
-    def set_target_framerate(self, target_framerate):
-        self._rate = float(target_framerate)
 
     def get_timeline_event_stream(self):
         return self._stream
@@ -212,12 +179,6 @@ class Context:
     def get_stage_id(self):
         return UsdUtils.StageCache.Get().GetId(self._stage).ToLongInt() if self._stage else 0
 
-    def get_stage_url(self):
-        return self._url
-
-    def get_stage_event_stream(self):
-        return self._stream
-
     def stage_event_name(self, event_type):
         return f"omni.usd::stage:{StageEventType(event_type).name.lower()}"
 
@@ -229,12 +190,6 @@ class Context:
         stage = Usd.Stage.Open(str(url))
         self._replace(stage, str(url))
         return True
-
-    async def new_stage_async(self):
-        return self.new_stage(), ""
-
-    async def open_stage_async(self, url, load_set=None, session_layer_url=None):
-        return self.open_stage(url), ""
 
     def close_stage(self, on_finish_fn=None):
         if self._stage is None:

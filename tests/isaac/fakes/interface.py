@@ -11,16 +11,6 @@ class DockPolicy(Enum):
     TARGET_WINDOW_IS_ACTIVE = 2
 
 
-class DockPreference(Enum):
-    DISABLED = 0
-    MAIN = 1
-    RIGHT = 2
-    LEFT = 3
-    RIGHT_TOP = 4
-    RIGHT_BOTTOM = 5
-    LEFT_BOTTOM = 6
-
-
 class SimpleModel:
     """Stand-in of `omni.ui.AbstractValueModel`."""
 
@@ -41,18 +31,6 @@ class SimpleModel:
 
     @property
     def as_bool(self):
-        return bool(self._value)
-
-    def get_value_as_string(self):
-        return str(self._value)
-
-    def get_value_as_float(self):
-        return float(self._value)
-
-    def get_value_as_int(self):
-        return int(self._value)
-
-    def get_value_as_bool(self):
         return bool(self._value)
 
     def set_value(self, value, /):
@@ -177,10 +155,6 @@ class CollapsableFrame(Frame):
     def title(self):
         return self._settings.get("title", "")
 
-    @property
-    def collapsed(self):
-        return self._settings.get("collapsed", False)
-
 
 class Label(Widget):
     def __init__(self, *args, **kwargs):
@@ -217,10 +191,6 @@ class StringField(_Field):
 
 class FloatField(_Field):
     _empty = 0.0
-
-
-class IntField(_Field):
-    _empty = 0
 
 
 class CheckBox(_Field):

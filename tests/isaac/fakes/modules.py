@@ -17,7 +17,6 @@ from tests.isaac.fakes import (
     people,
     physics_scene,
     plots,
-    prims,
     rendering,
     replicator,
     rtx_sensors,
@@ -38,35 +37,16 @@ def _picked(module, *names, **renamed):
     return members | {name: getattr(module, source) for name, source in renamed.items()}
 
 
-_STAGE = (
-    "add_reference_to_stage",
-    "close_stage",
-    "create_new_stage",
-    "define_prim",
-    "generate_next_free_path",
-    "get_current_stage",
-    "get_stage_id",
-    "get_stage_units",
-    "get_stage_up_axis",
-    "open_stage",
-    "save_stage",
-    "set_stage_units",
-    "set_stage_up_axis",
-)
-
-
 _WIDGETS = (
     "Button",
     "CheckBox",
     "CollapsableFrame",
     "ComboBox",
     "DockPolicy",
-    "DockPreference",
     "FloatField",
     "Frame",
     "HStack",
     "Image",
-    "IntField",
     "Label",
     "ScrollingFrame",
     "StringField",
@@ -82,9 +62,12 @@ def members(version):
     """Return {module name: {name: object}} of a version."""
     new, from_6_1 = version != "5.1.0", version >= "6.1.0"
     suffix = "60" if new else "51"
-    stage = [name for name in _STAGE if name != "add_reference_to_stage"]
     table = {
-        "carb": _picked(omniverse, "Float3", "Float4", "log_info", "log_warn", "log_error"),
+        "carb": _picked(
+            omniverse,
+            "Float3",
+            "Float4",
+        ),
         "carb.settings": _picked(omniverse, "get_settings"),
         "carb.eventdispatcher": _picked(omniverse, "get_eventdispatcher"),
         "omni.client": _picked(client, "ItemFlags", "Result", "list", "list_async", "stat_async"),
@@ -116,12 +99,8 @@ def members(version):
         "isaacsim.core.simulation_manager": _picked(
             simulation_manager, "IsaacEvents", SimulationManager=f"SimulationManager{suffix}"
         ),
-        "isaacsim.core.experimental.prims": _picked(prims, "Prim", "XformPrim"),
         "omni.physics.tensors": _picked(tensors, create_simulation_view=f"create_simulation_view_{suffix}"),
-        "isaacsim.core.experimental.utils.stage": _picked(
-            stage_tools, *stage, add_reference_to_stage=f"add_reference_to_stage_{suffix}"
-        ),
-        "isaacsim.core.experimental.utils.prim": _picked(stage_tools, "get_prim_at_path", "get_prim_path"),
+        "isaacsim.core.experimental.utils.stage": _picked(stage_tools, "create_new_stage"),
         "isaacsim.storage.native": _picked(
             stage_tools,
             get_assets_root_path="get_assets_root_path" if from_6_1 else "get_assets_root_path_60",
@@ -134,24 +113,9 @@ def members(version):
         table["omni.kit.app"] |= _picked(omniverse, "GLOBAL_EVENT_UPDATE")
         table["omni.physics.core"] = _picked(omniverse, "get_physics_simulation_interface")
         table["isaacsim.core.rendering_manager"] = _picked(
-            rendering, "RenderingManager", "RenderingEvent"
+            rendering,
+            "RenderingManager",
         ) | _picked(viewport, "ViewportManager")
-        table["isaacsim.core.experimental.utils.app"] = _picked(
-            stage_tools,
-            "update_app",
-            "play",
-            "pause",
-            "stop",
-            "is_playing",
-            "is_paused",
-            "is_stopped",
-            "enable_extension",
-            "is_extension_enabled",
-        )
-        table["isaacsim.core.experimental.utils.stage"] |= _picked(
-            stage_tools, "delete_prim", "is_stage_loading"
-        )
-        table["isaacsim.core.experimental.utils.prim"] |= _picked(stage_tools, "ensure_api")
         table["isaacsim.sensors.experimental.rtx"] = _picked(
             rtx_sensors,
             "Lidar",
@@ -160,7 +124,6 @@ def members(version):
             "parse_stable_id_map_data",
             LidarSensor="LidarSensor" if from_6_1 else "LidarSensor60",
         )
-        table["isaacsim.core.experimental.utils.semantics"] = _picked(stage_tools, "add_labels", "get_labels")
     else:
         table["isaacsim.core.utils.viewports"] = _picked(viewport, "set_camera_view")
     return table

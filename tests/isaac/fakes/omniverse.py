@@ -48,9 +48,6 @@ class App:
     def get_extension_manager(self):
         return ExtensionManager()
 
-    def post_quit(self, return_code=0):
-        kit().quit_code = return_code
-
 
 class App51(App):
     """Stand-in of `omni.kit.app.IApp` with what 6.0 deprecates."""
@@ -67,12 +64,6 @@ class ExtensionManager:
 
     def set_extension_enabled_immediate(self, name, enabled, /):
         return kit().enable(name, enabled)
-
-    def get_enabled_extension_id(self, ext_name):
-        return f"{ext_name}-1.0.0" if ext_name in kit().extensions else ""
-
-    def get_extension_path(self, ext_id):
-        return kit().extension_path
 
 
 GLOBAL_EVENT_UPDATE = "update"
@@ -121,9 +112,6 @@ class Float4:
 
 class SceneQuery:
     """Stand-in of `omni.physx.PhysXSceneQuery`: ray casting against the colliders, in stage units."""
-
-    def raycast_closest(self, origin, dir, distance, bothSides=False):
-        return self._hits(origin, dir, distance)[0]
 
     def raycast_all(self, origin, dir, distance, reportFn, bothSides=False):
         """Report the hits, farthest first, since PhysX guarantees no order."""
@@ -250,15 +238,3 @@ def get_settings():
 
 def get_eventdispatcher():
     return kit().dispatcher
-
-
-def log_info(msg):
-    kit().log.append(("info", str(msg)))
-
-
-def log_warn(msg):
-    kit().log.append(("warning", str(msg)))
-
-
-def log_error(msg):
-    kit().log.append(("error", str(msg)))

@@ -7,8 +7,6 @@ from pxr import Gf, Sdf, Usd, UsdGeom
 from tests.isaac.fakes.application import kit
 from tests.isaac.fakes.omniverse import Float3, Float4
 
-GRAPHED = "AnimationGraphAPI"
-
 
 def execute(name, **kwargs):
     """Stand-in of `omni.kit.commands.execute`, which logs errors and raises none."""

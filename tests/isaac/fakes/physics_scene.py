@@ -1,6 +1,6 @@
 """Fakes of the physics scenes of `isaacsim.core.simulation_manager` of 6.0 to 6.2."""
 
-from pxr import Gf, Sdf, UsdGeom, UsdPhysics
+from pxr import Sdf, UsdPhysics
 
 from tests.isaac.fakes.application import kit
 
@@ -28,24 +28,6 @@ class PhysicsScene:
     def physics_scene(self):
         return UsdPhysics.Scene(self._prim)
 
-    @staticmethod
-    def get_physics_scene_paths(stage=None):
-        stage = stage or kit().context.get_stage()
-        return [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdPhysics.Scene)]
-
-    def get_gravity(self):
-        scene = self.physics_scene
-        magnitude, direction = scene.GetGravityMagnitudeAttr().Get(), scene.GetGravityDirectionAttr().Get()
-        return Gf.Vec3f(direction) * magnitude / UsdGeom.GetStageMetersPerUnit(self._prim.GetStage())
-
-    def set_gravity(self, gravity):
-        gravity = Gf.Vec3f(*gravity)
-        size = gravity.GetLength() * UsdGeom.GetStageMetersPerUnit(self._prim.GetStage())
-        self.physics_scene.CreateGravityMagnitudeAttr(size)
-        self.physics_scene.CreateGravityDirectionAttr(
-            gravity.GetNormalized() if size > 0 else Gf.Vec3f(0, 0, -1)
-        )
-
     def get_dt(self):
         attribute = self._prim.GetAttribute("physxScene:timeStepsPerSecond")
         rate = attribute.Get() if attribute else 60
@@ -55,10 +37,6 @@ class PhysicsScene:
         if dt < 0.0 or dt > 1.0:
             raise ValueError(f"The delta time (DT) must be in the range [0.0, 1.0], got {dt}")
         _set_rate(self._prim, int(1.0 / dt) if dt else 0)
-
-    def get_enabled_gravity(self):
-        attribute = self._prim.GetAttribute("newton:gravityEnabled")
-        return bool(attribute.Get()) if attribute else True
 
     def set_enabled_gravity(self, enabled):
         """Write the gravity attribute, which Newton reads and PhysX ignores."""
@@ -70,23 +48,6 @@ class PhysxScene(PhysicsScene):
     def __init__(self, prim):
         super().__init__(prim)
         self._prim.AddAppliedSchema("PhysxSceneAPI")
-
-    def get_steps_per_second(self):
-        attribute = self._prim.GetAttribute("physxScene:timeStepsPerSecond")
-        return int(attribute.Get()) if attribute else 60
-
-    def set_steps_per_second(self, steps_per_second):
-        if not isinstance(steps_per_second, int):
-            # A USD attribute of type uint accepts no float.
-            raise TypeError(f"expected an int, got {steps_per_second!r}")
-        _set_rate(self._prim, steps_per_second)
-
-    def set_broadphase_type(self, broadphase_type):
-        if broadphase_type not in ("MBP", "GPU", "SAP"):
-            raise ValueError(f"Invalid broadphase type: {broadphase_type}")
-
-    def set_enabled_gpu_dynamics(self, enabled):
-        assert isinstance(enabled, bool)
 
 
 class NewtonMjcScene(PhysicsScene):

@@ -1,12 +1,6 @@
 """Fake of `isaacsim.core.rendering_manager`: rendering a frame without physics."""
 
-from enum import Enum
-
 from tests.isaac.fakes.application import PLAY_SIMULATIONS, kit
-
-
-class RenderingEvent(Enum):
-    NEW_FRAME = "isaacsim.rendering.new_frame"
 
 
 class RenderingManager:

@@ -11,7 +11,6 @@ from pxr import Sdf, Usd, UsdGeom
 
 from pegasus.scene import translate
 from tests.isaac.fakes.application import is_running, kit
-from tests.isaac.fakes.prims import XformPrim
 from tests.isaac.fakes.replicator import HydraTexture
 from tests.isaac.fakes.writers import WriterRegistry
 
@@ -45,7 +44,7 @@ _DEFAULTS = {
 _LEVELS = ("NONE", "BASIC", "EXTRA", "FULL")
 
 
-class Lidar(XformPrim):
+class Lidar:
     def __init__(
         self,
         path,
@@ -61,8 +60,8 @@ class Lidar(XformPrim):
         scales=None,
         reset_xform_op_properties=True,
     ):
-        assert schemas is None
-        assert attributes is None
+        given = schemas, attributes, positions, translations, orientations, scales
+        assert given == (None,) * 6
         if aux_output_level not in _LEVELS:
             raise ValueError(f"Invalid aux_output_level '{aux_output_level}'")
         stage = kit().context.get_stage()
@@ -76,15 +75,7 @@ class Lidar(XformPrim):
         if tick_rate is not None:
             prim.GetAttribute("omni:sensor:tickRate").Set(tick_rate)
         self._level = aux_output_level
-        super().__init__(
-            [path],
-            resolve_paths=False,
-            positions=positions,
-            translations=translations,
-            orientations=orientations,
-            scales=scales,
-            reset_xform_op_properties=reset_xform_op_properties,
-        )
+        self.paths, self.prims = [path], [prim]
 
 
 class LidarSensor:

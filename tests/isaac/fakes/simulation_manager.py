@@ -57,22 +57,6 @@ class _Manager:
         state.view_created = True
 
     @classmethod
-    def get_physics_sim_view(cls):
-        return manager_state().view
-
-    @classmethod
-    def get_num_physics_steps(cls):
-        return kit().physics.step_count
-
-    @classmethod
-    def get_simulation_time(cls):
-        return kit().physics.time
-
-    @classmethod
-    def is_simulating(cls):
-        return kit().timeline.is_playing() and kit().physics.running
-
-    @classmethod
     def get_physics_dt(cls, physics_scene=None):
         """Return the time step of one of the known scenes, which may not be all scenes of the stage."""
         cls._ensure_scene()
@@ -183,10 +167,6 @@ class SimulationManager60(_Manager):
                 kit().dispatcher.dispatch_event(event.value, {})
 
     @classmethod
-    def get_physics_simulation_view(cls):
-        return manager_state().view
-
-    @classmethod
     def get_active_physics_engine(cls):
         return kit().engine
 
@@ -214,14 +194,6 @@ class SimulationManager60(_Manager):
     @classmethod
     def get_physics_scenes(cls):
         return [scene_of(path) for path in manager_state().scenes]
-
-    @classmethod
-    def setup_simulation(cls, dt=None, device=None):
-        cls._ensure_scene()
-        if dt is not None:
-            cls.set_physics_dt(dt)
-        if device is not None:
-            cls.set_device(device)
 
     @classmethod
     def step(cls, *, steps=1, callback=None, update_fabric=False):
