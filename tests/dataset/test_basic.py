@@ -265,4 +265,4 @@ def test_unknown_annotators_are_refused(tmp_path):
     """A misspelt annotator would be ignored without an error."""
     with pytest.raises(ConfigError, match=r"annotators = \['depth'\]: must be among rgb, "):
         BasicWriter(tmp_path, annotators=("rgb", "depth"))
-    assert len(set(ANNOTATORS)) == 13
+    assert len(set(ANNOTATORS)) == 14
