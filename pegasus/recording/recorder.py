@@ -14,6 +14,8 @@ import orjson
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import ImageQueue
+from pegasus.contracts.engine import BodyState
+from pegasus.contracts.mover import Mover
 from pegasus.contracts.observer import recorded_rate
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
@@ -24,6 +26,7 @@ from pegasus.recording.foxglove import (
     LocationMessages,
     LogMessages,
     PathMessages,
+    mover_message,
     vehicle_message,
     world_message,
 )
@@ -56,8 +59,9 @@ class McapRecorder:
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
     `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/contacts`, `/faults`, `/sensors/<sensor>`
-    and `/tf` (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are
-    `/world`, `/log` and, of each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
+    and `/tf` (frames of its first copies), each mover `/<mover>/state` and `/tf`. All numbers are read back
+    bit for bit. For Foxglove there are `/world`, `/log` and, of each vehicle, `/model`, `/path` and
+    `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
@@ -164,6 +168,14 @@ class _Track:
         return [*self.signals.values(), *self.shown, *self.sensors.values(), *self.images.values()]
 
 
+class _MoverTrack(NamedTuple):
+    """Messages of a recorded mover."""
+
+    mover: Mover
+    states: ItemMessages
+    shown: list[Messages]
+
+
 class _OpenLog:
     """Log file being written."""
 
@@ -208,6 +220,7 @@ class _OpenLog:
             self._world.channel = self._register("/world", SCENE_UPDATE, {})
             self._world.waiting.append((stamp, world_message(simulation.scene, stamp)))
         self._events = LogMessages(lambda: self._register("/log", LOG, {}))
+        self._movers: dict[str, _MoverTrack] = {}
 
     def record(self, simulation: Simulation) -> None:
         stamp = self._events.stamp = round(simulation.time * 1e9)
@@ -230,6 +243,11 @@ class _OpenLog:
                     self._add_images(track, name, reading, stamp)
             for queue in track.queues.values():
                 queue.pace()
+        for mover in simulation.movers if due else ():
+            known = self._movers.get(mover.name)
+            if known is None or known.mover is not mover:
+                known = self._movers[mover.name] = self._open_mover(mover, simulation.time, stamp)
+            known.states.add(stamp, mover.motion(simulation.time))
         self._steps_since_chunk += 1
         if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
             self._write_chunk()
@@ -256,6 +274,23 @@ class _OpenLog:
         self._steps_per_chunk = 1
         track = self._tracks[vehicle.name] = _Track(vehicle)
         return track
+
+    def _open_mover(self, mover: Mover, t: float, stamp: int) -> "_MoverTrack":
+        # Messages of another mover of this name come first.
+        self._write_chunk()
+        self._steps_per_chunk = 1
+        motion = mover.motion(t)
+        count = len(motion.position)
+        recorded = item_fields(motion, [field.name for field in fields(motion)])
+        layout = {field.name: [field.kind, field.shape] for field in recorded}
+        metadata = {"mover": mover.name, "count": str(count), "fields": orjson.dumps(layout).decode()}
+        kind = item_type(BodyState, recorded)
+        states = ItemMessages(self._register(f"/{mover.name}/state", kind, metadata), recorded)
+        frames = [f"{mover.name}/{k}" for k in range(count)] if count > 1 else [mover.name]
+        transforms = self._register(f"/{mover.name}/tf", FRAME_TRANSFORMS, {})
+        model = Messages(self._register(f"/{mover.name}/model", SCENE_UPDATE, {}))
+        model.waiting.append((stamp, mover_message(mover, frames, stamp)))
+        return _MoverTrack(mover, states, [FrameMessages(transforms, frames, states), model])
 
     def _finish_paths(self, tracks: Collection[_Track]) -> None:
         for track in tracks:
@@ -386,6 +421,7 @@ class _OpenLog:
             if track.path is not None:
                 track.path.collect()
         tracked = [m for track in self._tracks.values() for m in track.messages]
+        tracked += [m for track in self._movers.values() for m in (track.states, *track.shown)]
         waiting = [(m, m.encoded()) for m in (self._world, self._events, *tracked)]
         messages = [message for _, listed in waiting for message in listed]
         if not messages:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pegasus import ConfigError, Multirotor, Simulation
+from pegasus import ConfigError, McapRecorder, Multirotor, Simulation, read_log
 from pegasus.control import GeometricController, trajectories
 from pegasus.labels.entities import EntityTable
 from pegasus.movers import Mover, SolidMover
@@ -261,3 +261,25 @@ def test_names_and_poses_are_checked():
         Simulation(
             {"extends": "flat", "movers": [{**DOOR, "motion": {**DOOR["motion"], "times": [3, 2, 1]}}]}
         )
+
+
+def test_the_log_holds_the_poses_of_movers(tmp_path):
+    """A replay would not know where a platform was, or a mover appear among the vehicles."""
+    file = tmp_path / "flight.mcap"
+    with Simulation("flat", seed=1, observers=[McapRecorder(file, state_rate=50)]) as simulation:
+        platform = simulation.add_mover(PLATFORM)
+        simulation.add(Multirotor("iris", position=(0.0, 0.0, 1.1)))
+        simulation.run(1.0)
+        door = simulation.add_mover(DOOR)
+        simulation.run(2.0)
+    log = read_log(file)
+    assert log.vehicles == {"iris": 1}
+    assert log.movers == {"platform": 1, "door": 1}
+    for mover, count in ((platform, 150), (door, 100)):
+        track = log[f"{mover.name}/state"]
+        assert len(track) == count
+        for k in (0, 60, -1):
+            motion = mover.motion(float(track.time[k]))
+            np.testing.assert_allclose(track.position[k], motion.position, atol=1e-12)
+            np.testing.assert_allclose(track.orientation[k], motion.orientation, atol=1e-12)
+            np.testing.assert_allclose(track.angular_velocity[k], motion.angular_velocity, atol=1e-7)
