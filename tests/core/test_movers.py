@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from pegasus import ConfigError, McapRecorder, Multirotor, Simulation, read_log
+from pegasus.backends.scenario import scenario_simulation
+from pegasus.config import load_scenario
 from pegasus.control import GeometricController, trajectories
 from pegasus.labels.entities import EntityTable
 from pegasus.movers import Mover, SolidMover
@@ -283,3 +285,19 @@ def test_the_log_holds_the_poses_of_movers(tmp_path):
             np.testing.assert_allclose(track.position[k], motion.position, atol=1e-12)
             np.testing.assert_allclose(track.orientation[k], motion.orientation, atol=1e-12)
             np.testing.assert_allclose(track.angular_velocity[k], motion.angular_velocity, atol=1e-7)
+
+
+def test_the_shipped_scenario_rides_the_platform_and_passes_the_door():
+    """The scenario would drop its vehicle, or fly it against the closed door."""
+    simulation = scenario_simulation(*load_scenario("moving_platform"))
+    with simulation:
+        iris = simulation.vehicles["iris"]
+        simulation.run(3.0)
+        motion = simulation.movers["platform"].motion(3.0)
+        np.testing.assert_allclose(iris.state.velocity, motion.velocity, atol=1e-4)
+        assert motion.velocity[0, 0] > 0.5
+        touched = set()
+        for _ in simulation.stepping(15.0):
+            touched |= {contact.other for contact in iris.contacts}
+        assert "/World/door/shape" not in touched
+        np.testing.assert_allclose(iris.state.position[0, :2], [8.0, 0.0], atol=0.1)
