@@ -17,9 +17,10 @@ import viser
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
-from pegasus.panel import Panel, Session
+from pegasus.panel import Panel
 from pegasus.panel.viser.controls import WebControls
 from pegasus.panel.viser.view import WebView
+from pegasus.session import Session
 
 EXTRA = 50
 WINDOW = 3.0

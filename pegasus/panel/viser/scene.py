@@ -24,10 +24,10 @@ from pegasus.panel.marks import (
     Lines,
     plan_lines,
 )
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.panel.view_part import Drawing
 from pegasus.panel.viser.world import WebWorld, web_world
 from pegasus.scene.scene import Light, Scene
+from pegasus.session.snapshot import Snapshot, VehicleSnapshot
 
 _SHADOW_TRIANGLES = 1_000_000
 """Maximum number of triangles of a world that casts shadows."""
