@@ -301,3 +301,28 @@ def test_the_shipped_scenario_rides_the_platform_and_passes_the_door():
             touched |= {contact.other for contact in iris.contacts}
         assert "/World/door/shape" not in touched
         np.testing.assert_allclose(iris.state.position[0, :2], [8.0, 0.0], atol=0.1)
+
+
+def test_vehicles_come_and_go_while_a_platform_carries_another():
+    """Another vehicle's arrival would move the platform back to its start, or shake what it carries."""
+
+    def carried(*, visitor):
+        with Simulation("flat", seed=1) as simulation:
+            platform = simulation.add_mover(PLATFORM)
+            iris = simulation.add(Multirotor("iris", position=(0.5, 0.0, 1.1)))
+            path = []
+            for step in range(600):
+                if visitor and step == 300:
+                    place = platform.motion(simulation.time).position[0] + [-0.7, 0.0, 0.1]
+                    simulation.add(Multirotor("iris", name="visitor", position=tuple(place)))
+                if visitor and step == 500:
+                    other = simulation.vehicles["visitor"]
+                    assert {contact.other for contact in other.contacts} == {"/World/platform/shape"}
+                    speed = platform.motion(simulation.time).velocity
+                    np.testing.assert_allclose(other.state.velocity, speed, atol=1e-3)
+                    simulation.remove("visitor")
+                simulation.step()
+                path.append(np.concatenate([iris.state.position[0], iris.state.orientation[0]]))
+            return np.array(path)
+
+    np.testing.assert_array_equal(carried(visitor=True), carried(visitor=False))
