@@ -14,8 +14,6 @@ import orjson
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import ImageQueue
-from pegasus.contracts.engine import BodyState
-from pegasus.contracts.mover import Mover
 from pegasus.contracts.observer import recorded_rate
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
@@ -26,13 +24,13 @@ from pegasus.recording.foxglove import (
     LocationMessages,
     LogMessages,
     PathMessages,
-    mover_message,
     vehicle_message,
     world_message,
 )
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
+from pegasus.recording.mover_track import MoverTrack
 from pegasus.recording.recorded import ActingFaults, ContactForces, RotorCommand
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
@@ -168,14 +166,6 @@ class _Track:
         return [*self.signals.values(), *self.shown, *self.sensors.values(), *self.images.values()]
 
 
-class _MoverTrack(NamedTuple):
-    """Messages of a recorded mover."""
-
-    mover: Mover
-    states: ItemMessages
-    shown: list[Messages]
-
-
 class _OpenLog:
     """Log file being written."""
 
@@ -220,7 +210,7 @@ class _OpenLog:
             self._world.channel = self._register("/world", SCENE_UPDATE, {})
             self._world.waiting.append((stamp, world_message(simulation.scene, stamp)))
         self._events = LogMessages(lambda: self._register("/log", LOG, {}))
-        self._movers: dict[str, _MoverTrack] = {}
+        self._movers: dict[str, MoverTrack] = {}
 
     def record(self, simulation: Simulation) -> None:
         stamp = self._events.stamp = round(simulation.time * 1e9)
@@ -246,8 +236,12 @@ class _OpenLog:
         for mover in simulation.movers if due else ():
             known = self._movers.get(mover.name)
             if known is None or known.mover is not mover:
-                known = self._movers[mover.name] = self._open_mover(mover, simulation.time, stamp)
-            known.states.add(stamp, mover.motion(simulation.time))
+                # Messages of another mover of this name come first.
+                self._write_chunk()
+                self._steps_per_chunk = 1
+                known = MoverTrack(mover, simulation.time, stamp, self._register)
+                self._movers[mover.name] = known
+            known.add(simulation.time, stamp)
         self._steps_since_chunk += 1
         if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
             self._write_chunk()
@@ -274,23 +268,6 @@ class _OpenLog:
         self._steps_per_chunk = 1
         track = self._tracks[vehicle.name] = _Track(vehicle)
         return track
-
-    def _open_mover(self, mover: Mover, t: float, stamp: int) -> "_MoverTrack":
-        # Messages of another mover of this name come first.
-        self._write_chunk()
-        self._steps_per_chunk = 1
-        motion = mover.motion(t)
-        count = len(motion.position)
-        recorded = item_fields(motion, [field.name for field in fields(motion)])
-        layout = {field.name: [field.kind, field.shape] for field in recorded}
-        metadata = {"mover": mover.name, "count": str(count), "fields": orjson.dumps(layout).decode()}
-        kind = item_type(BodyState, recorded)
-        states = ItemMessages(self._register(f"/{mover.name}/state", kind, metadata), recorded)
-        frames = [f"{mover.name}/{k}" for k in range(count)] if count > 1 else [mover.name]
-        transforms = self._register(f"/{mover.name}/tf", FRAME_TRANSFORMS, {})
-        model = Messages(self._register(f"/{mover.name}/model", SCENE_UPDATE, {}))
-        model.waiting.append((stamp, mover_message(mover, frames, stamp)))
-        return _MoverTrack(mover, states, [FrameMessages(transforms, frames, states), model])
 
     def _finish_paths(self, tracks: Collection[_Track]) -> None:
         for track in tracks:
@@ -421,7 +398,7 @@ class _OpenLog:
             if track.path is not None:
                 track.path.collect()
         tracked = [m for track in self._tracks.values() for m in track.messages]
-        tracked += [m for track in self._movers.values() for m in (track.states, *track.shown)]
+        tracked += [m for mover in self._movers.values() for m in mover.messages]
         waiting = [(m, m.encoded()) for m in (self._world, self._events, *tracked)]
         messages = [message for _, listed in waiting for message in listed]
         if not messages:

@@ -243,3 +243,14 @@ def test_rays_and_contacts_name_the_scene_where_the_mover_is():
     assert set(found.surface) == {"/World/m/0"}
     assert set(found.other) == {-1}
     np.testing.assert_allclose(found.force.sum(axis=0), [0, 0, G * 1.5], atol=1e-3)
+
+
+def test_what_is_squeezed_is_not_shot_away():
+    """A body between a moving and a fixed wall would gain speed without bound as the gap closes."""
+    walls = [
+        ((0.2, 2, 1), (0, 0, 0.5), sliding((-0.5, 0, 0), (0.5, 0, 0))),
+        ((0.2, 2, 1), (0, 0, 0.5), sliding((0.5, 0, 0), (0, 0, 0))),
+    ]
+    moved = Moved(walls, position=(0, 0, 0.05), ground=True)
+    speeds = [np.abs(moved.step().velocity).max() for _ in range(750)]
+    assert 0.49 < max(speeds) < 1.1
