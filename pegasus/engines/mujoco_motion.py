@@ -96,6 +96,9 @@ class BodyMotion:
 
     def move(self, now: BodyState, end: BodyState) -> None:
         """Set the motion of the moving parts of the world over the next step."""
+        if self.parts.jumps(now):
+            self._rest = None
+            self._proximity.forget(slice(None))
         self.parts.move(now, end)
         self._in_model = False
 
@@ -114,7 +117,10 @@ class BodyMotion:
         self._free = None
         resting = self._no_body if rest is None else rest.remaining(dt, force, torque, free)
         if rest is not None and self.parts.moving:
-            resting = resting & ~self.parts.threatens(self.state.position, self._proximity.reach)
+            # Bodies that wake must come to rest anew.
+            rest.bodies = resting = resting & ~self.parts.threatens(
+                self.state.position, self._proximity.reach
+            )
         if rest is not None and resting.all():
             return
         if free is None:

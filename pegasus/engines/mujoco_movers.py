@@ -57,6 +57,13 @@ class MovingParts:
         """Whether any part moves in the step."""
         return self.drift > 0.0
 
+    def jumps(self, now: BodyState) -> bool:
+        """Return whether parts would be elsewhere than where the last step has left them."""
+        same = np.array_equal(now.position, self.now.position) and np.array_equal(
+            now.orientation, self.now.orientation
+        )
+        return not same
+
     def move(self, now: BodyState, end: BodyState) -> None:
         """Set poses and velocities at the start and at the end of the next step."""
         self.now, self._end = now, end

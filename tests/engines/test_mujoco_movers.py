@@ -254,3 +254,28 @@ def test_what_is_squeezed_is_not_shot_away():
     moved = Moved(walls, position=(0, 0, 0.05), ground=True)
     speeds = [np.abs(moved.step().velocity).max() for _ in range(750)]
     assert 0.49 < max(speeds) < 1.1
+
+
+def test_what_was_struck_slides_on_when_the_mover_has_gone():
+    """A body that slept before would sleep again in the middle of its way, once the mover is far."""
+
+    def strike(t):
+        x, v = (-1.0 + 2.0 * t, 2.0) if t < 0.5 else (-40.0 * (t - 0.5), -40.0)
+        return (x, 0.0, 0.0), LEVEL, (v, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+    moved = Moved([((0.2, 0.4, 1), (0, 0, 0.5), strike)], position=(0, 0, 0.05), ground=True)
+    moved.step(125)
+    state = moved.state
+    start, speed = state.position[0, 0], state.velocity[0, 0]
+    assert speed == pytest.approx(2.0, abs=0.1)
+    moved.step(250)
+    assert state.position[0, 0] - start == pytest.approx(speed**2 / (2 * 0.8 * G), rel=0.05)
+
+
+def test_a_mover_that_is_put_elsewhere_is_met_there():
+    """After a reset a body would fall through a plate that was far away before."""
+    moved = Moved([(PLATE, BELOW, sliding((0, 0, -50.0), (0, 0, 0)))], position=(0, 0, 0.2))
+    moved.step(2)
+    moved.parts = [(PLATE, BELOW, sliding((0, 0, 0.0), (0, 0, 0)))]
+    state = moved.step(250)
+    np.testing.assert_allclose(state.position[0, 2], 0.05, atol=1e-4)
