@@ -3,6 +3,7 @@
 import numpy as np
 
 from pegasus import Multirotor, Simulation
+from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.messages import Template, decode
 from pegasus.backends.ros2.mover_topics import mover_contents
@@ -43,3 +44,13 @@ def test_markers_are_where_the_movers_are():
     assert (door.color.r, door.color.g, door.color.a) == (1.0, 0.0, 1.0)
     assert door.header.frame_id == "map"
     assert (door.header.stamp.sec, ball.header.stamp.nanosec) == (1, 500)
+
+
+def test_a_vehicle_on_ros2_joins_a_simulation_with_movers(nothing_stays):  # noqa: ARG001
+    """The backend would ask for the movers before its vehicle has a simulation."""
+    still = {"model": "oscillation", "position": [0, 0, 3], "amplitude": [0, 0, 0], "period": 1.0}
+    with Simulation("flat") as simulation:
+        simulation.add_mover({"name": "ball", "sphere": 0.25, "motion": still})
+        backend = ROS2("rider", control=False, transport="cyclonedds", topics={"movers": {"rate_hz": 10.0}})
+        simulation.add(Multirotor("iris", backends=[backend]))
+        simulation.run(0.1)
