@@ -17,9 +17,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from pegasus.panel import Panel, Session
+from pegasus.panel import Panel
 from pegasus.panel.viser.controls import WebControls
 from pegasus.panel.viser.view import WebView
+from pegasus.session import Session
 from tests.panel.browser import Page, wait_for
 
 SIZE = (1100, 700)

@@ -48,6 +48,7 @@ from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTOR
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
 from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
+from pegasus.movers import MOTIONS, MoverSpec
 from pegasus.optics.lens import FocusedLens
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Rtk, SkyView, Thermal, Vibration
 from pegasus.worlds import GENERATORS
@@ -74,6 +75,7 @@ REGISTRIES = {
     "Controller": {name: cls for name, cls in BACKENDS.items() if issubclass(cls, Controller)},
     "Trajectory": TRAJECTORIES,
     "World": GENERATORS,
+    "Motion": MOTIONS,
     "Randomizer": RANDOMIZERS,
     "Fault": FAULTS,
     "Backend": {name: cls for name, cls in BACKENDS.items() if not issubclass(cls, Controller)},
@@ -96,6 +98,7 @@ OTHERS = {
     "Fields of a `world` file": WorldSpec,
     "Fields of `origin`": OriginSpec,
     "Fields of `steel`": SteelSpec,
+    "Fields of a `mover`": MoverSpec,
     "Fields of `jammers`": JammerSpec,
     "Fields of `rtk`": Rtk,
     "Fields of `sky`": SkyView,

@@ -83,6 +83,11 @@ def test_follow_leader(example):
     assert example("follow_leader").main() < 0.2
 
 
+def test_moving_landing(example):
+    """The vehicle would miss the platform, or slide on it once its rotors have stopped."""
+    assert example("moving_landing").main() < 1e-4
+
+
 def test_brake_before_wall(example):
     """The vehicle would fly into a wall, or stand far from it."""
     module = example("brake_before_wall")

@@ -6,7 +6,7 @@ from typing import Any
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.config.files import scenario_model, scenario_world
+from pegasus.config.files import placed_movers, scenario_model, scenario_world
 from pegasus.config.scenario import Component, ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec
 from pegasus.contracts.backend import build_backends
 from pegasus.contracts.estimator import build_estimator
@@ -18,7 +18,7 @@ from pegasus.core.simulation import Simulation
 
 
 def scenario_simulation(spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> Simulation:
-    """Return the simulation of a scenario: its world with its vehicles.
+    """Return the simulation of a scenario: its world with its movers and vehicles.
 
     Args:
         spec: The scenario.
@@ -26,7 +26,7 @@ def scenario_simulation(spec: ScenarioSpec, file: Path, *, ros2: bool = False) -
         ros2: Give a ROS 2 backend to vehicles that have none.
 
     Raises:
-        ConfigError: If the world, a vehicle, or anything that they name, is wrong.
+        ConfigError: If the world, a mover, a vehicle, or anything that they name, is wrong.
     """
     world = scenario_world(spec, file)
     try:
@@ -43,7 +43,7 @@ def scenario_simulation(spec: ScenarioSpec, file: Path, *, ros2: bool = False) -
 
 
 def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> None:
-    """Add the vehicles of a scenario to a simulation.
+    """Add the movers and vehicles of a scenario to a simulation.
 
     Args:
         simulation: The simulation, in the scenario's world.
@@ -52,8 +52,13 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
         ros2: Give a ROS 2 backend to vehicles that have none.
 
     Raises:
-        ConfigError: If a vehicle, or anything that it names, is wrong.
+        ConfigError: If a mover, a vehicle, or anything that they name, is wrong.
     """
+    for i, mover in enumerate(placed_movers(spec.movers, file.parent)):
+        try:
+            simulation.add_mover(mover)
+        except ConfigError as error:
+            raise error.within(field=f"movers.{i}") from None
     vehicles: list[Multirotor] = []
     for i, entry in enumerate(spec.vehicles):
         try:

@@ -198,13 +198,15 @@ class Capture:
     def labelled_entities(self) -> list[LabelledEntity]:
         """Return the entities of pixels with their poses at this capture and at the previous one."""
         now, before = self.snapshot.entity_poses, self.previous.entity_poses
+        velocities = self.snapshot.entity_velocities
         rotors = self._rotors() if "motion_vectors" in self.optics.outputs else {}
         labelled = []
         for item in self.visuals.entities:
             pose = now.get(item.path, item.transform)
             earlier = before.get(item.path, pose)
             parts = tuple(rotors.get(item.path, ()))
-            labelled.append(LabelledEntity(item.path, item.labels, pose, earlier, parts=parts))
+            motion = velocities.get(item.path, ())
+            labelled.append(LabelledEntity(item.path, item.labels, pose, earlier, None, parts, *motion))
         return labelled
 
     def _rotors(self) -> dict[str, list[MovingPart]]:

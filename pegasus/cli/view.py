@@ -36,9 +36,9 @@ def view(
     """Open the control panel in the browser."""
     require_viser()
     from pegasus.panel.panel import Panel
-    from pegasus.panel.session import Session
     from pegasus.panel.viser.controls import WebControls
     from pegasus.panel.viser.view import WebView
+    from pegasus.session.session import Session
 
     with Session() as session:
         panel = Panel(session, out=out)
@@ -80,10 +80,10 @@ def shown_in_browser(flight: "Flight", *, host: str = LOCAL, port: int = PORT) -
     """
     require_viser()
     from pegasus.panel.board import Board
-    from pegasus.panel.observers import Watch
     from pegasus.panel.view_part import ViewPart
     from pegasus.panel.viser.controls import WatchControls
     from pegasus.panel.viser.view import WebView
+    from pegasus.session.observers import Watch
 
     speed = flight.spec.speed
     watch = Watch(flight.simulation, speed=None if speed == "max" else float(speed))

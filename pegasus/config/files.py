@@ -11,6 +11,7 @@ from pegasus.base.system import REMOTE
 from pegasus.config.changes import Changes
 from pegasus.config.environments import remote_world
 from pegasus.config.light_specs import LightSpec, SkySpec
+from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec, parse
 from pegasus.config.settings import find, find_beside, read_yaml
 
@@ -187,9 +188,31 @@ def _placed(spec: D, folder: Path) -> D:
     placed: dict[str, Any] = {"usd": (folder / spec.usd).resolve()} if isinstance(spec.usd, Path) else {}
     if isinstance(spec, VehicleSpec):
         placed["thrust_curve"] = _relocated(spec.thrust_curve, folder.resolve())
-    elif spec.lights:
-        placed["lights"] = [_placed_light(light, folder.resolve()) for light in spec.lights]
+    else:
+        if spec.lights:
+            placed["lights"] = [_placed_light(light, folder.resolve()) for light in spec.lights]
+        if spec.movers:
+            placed["movers"] = placed_movers(spec.movers, folder)
     return spec.model_copy(update=placed) if placed else spec
+
+
+def placed_movers(movers: Sequence[MoverSpec], folder: Path) -> list[MoverSpec]:
+    """Return descriptions of movers with the files in them relative to a folder.
+
+    Args:
+        movers: The descriptions.
+        folder: The folder.
+    """
+    folder = folder.resolve()
+    return [
+        mover.model_copy(
+            update={
+                "usd": None if mover.usd is None else folder / mover.usd.expanduser(),
+                "motion": _relocated(mover.motion, folder),
+            }
+        )
+        for mover in movers
+    ]
 
 
 def _placed_light(light: LightSpec, folder: Path) -> LightSpec:

@@ -20,6 +20,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
 from pegasus.config.light_specs import LightSpec
+from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
 
 Component = dict[str, Any]
@@ -283,6 +284,8 @@ class WorldSpec(StrictModel):
     """Free places to start from; those of the generator, else one above the origin, when left out."""
     paths: dict[str, list[Vec3]] = {}
     """Ways through the world by name, free of obstacles [m]."""
+    movers: list[MoverSpec] = []
+    """Objects that move by a function of time: platforms, doors."""
 
     @field_validator("spawn_points")
     @classmethod
@@ -404,6 +407,8 @@ class ScenarioSpec(StrictModel):
     """Simulated time [s]; the end of the longest mission when left out."""
     speed: Speed = "max"
     """Times real time, or as fast as it goes."""
+    movers: list[MoverSpec] = []
+    """Objects that move by a function of time, in addition to those of the world; see docs/movers.md."""
     faults: list[Component] = []
     """Faults: the name of each as `model`, its parameters, and `vehicle` and `copies`; see docs/faults.md."""
     record: RecordSpec = RecordSpec()

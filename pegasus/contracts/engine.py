@@ -36,6 +36,24 @@ class RigidBody:
     """Gives the USD file that shows it, its default prim in the body frame; for engines that draw."""
 
 
+@dataclass(frozen=True, eq=False)
+class MovingBody:
+    """Part of a mover: a body that moves as it is told, and that nothing pushes."""
+
+    name: str
+    """Unique name; the path of its prim where the engine has a stage."""
+    colliders: Sequence[Collider]
+    """Collision shapes, posed in the body frame; none for one that is only seen."""
+    position: Array
+    """Initial position of the body frame [m], shape (3,)."""
+    orientation: Array
+    """Initial orientation, unit quaternion xyzw, shape (4,)."""
+    label: str = "mover"
+    """Semantic class."""
+    appearance: Callable[[], Path] | None = None
+    """Gives the USD file that shows it, its default prim in the body frame; for engines that draw."""
+
+
 @dataclass(eq=False)
 class BodyState:
     """Poses and velocities of M bodies, in the order in which they were added."""
@@ -124,6 +142,23 @@ class Engine(Protocol):
 
     def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
         """Give bodies other mass properties, also while running; poses and velocities are kept."""
+
+    def add_movers(self, movers: Sequence[MovingBody]) -> BodyIds:
+        """Add parts of the scene that move, also while running. Return their handles, shape (K,).
+
+        Rays and contacts report them as the scene, contacts with the path of the collider.
+        """
+
+    def remove_movers(self, ids: BodyIds) -> None:
+        """Remove moving parts of the scene; no body is disturbed."""
+
+    def move(self, now: BodyState, end: BodyState) -> None:
+        """Set the motion of all moving parts of the scene over the next step, in the order of their adding.
+
+        Args:
+            now: Poses and velocities at the start of the step, which hold at once.
+            end: Poses and velocities at its end.
+        """
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""

@@ -1,11 +1,12 @@
 """Contract of the manager of a simulation's vehicles, as each of them sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, cast
 
 from pegasus.base.arrays import BoolArray, IntArray
 from pegasus.config.scenario import SpawnPoint
 from pegasus.contracts.engine import BodyState, RigidBody
+from pegasus.contracts.mover import Mover
 from pegasus.contracts.vehicle import Surroundings, Vehicle
 from pegasus.core.contact import Contact
 from pegasus.core.visuals import Visuals
@@ -44,6 +45,10 @@ class Manager(Surroundings, Protocol):
     @property
     def spawn_points(self) -> Sequence[SpawnPoint]:
         """Spawn points of the world."""
+
+    @property
+    def movers(self) -> Iterable[Mover]:
+        """Objects that move by themselves."""
 
     def in_contact(self, vehicle: Vehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,)."""

@@ -457,8 +457,12 @@ class Multirotor:
                 self.estimator.bind(self)
             except ConfigError as error:
                 raise error.within(file=self.file if self.spec.estimator is not None else None) from None
-        self.backends.bind(self)
         self._manager = manager
+        try:
+            self.backends.bind(self)
+        except BaseException:
+            self._manager = None
+            raise
 
     def _vary(self) -> None:
         """Take the present values of the variation, and reset rotors and batteries."""

@@ -15,13 +15,16 @@ import numpy as np
 from pegasus.base.components import require, require_positive
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
+from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.scenario import Component, WorldSpec
 from pegasus.contracts.backend import Failure
 from pegasus.contracts.engine import DEFAULT_ENGINE, Engine
+from pegasus.contracts.mover import Mover
 from pegasus.contracts.observer import Observer
 from pegasus.contracts.renderer import Renderer
 from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, with_wind, world_of
 from pegasus.core.host import HostState
+from pegasus.core.movers import Movers, mover_of
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
 from pegasus.core.placement import find_start
@@ -129,10 +132,11 @@ class Simulation:
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
         self.vehicles.spawn_points = self.world.spawn_points or ()
+        self.movers = self.vehicles.movers = Movers(self.engine)
         drawing: Sequence[Observer[Simulation]] = ()
         if renderer == "auto" and host is not None:
             renderer, drawing = host.make_renderer(self.engine)
-        visuals = Visuals(self.scene, self.vehicles, renderer=renderer, renders_past=not drawing)
+        visuals = Visuals(self.scene, self.vehicles, self.movers, renderer=renderer, renders_past=not drawing)
         self.visuals = self.vehicles.visuals = visuals
         self.step_count = 0
         self.speed: float | None = None
@@ -146,6 +150,11 @@ class Simulation:
         # Guard calls of a panel while another thread runs the simulation.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
+        for k, spec in enumerate(self.world.movers):
+            try:
+                self.add_mover(spec)
+            except ConfigError as error:
+                raise error.within(field=f"movers.{k}", file=file) from None
 
     @property
     def time(self) -> float:
@@ -230,6 +239,32 @@ class Simulation:
                 )
             self.vehicles.remove(name)
 
+    def add_mover(self, mover: Mover | MoverSpec | Mapping[str, Any]) -> Mover:
+        """Add an object that moves by a function of time, also while the simulation runs, and return it.
+
+        Args:
+            mover: The mover, or its description as in a world file.
+
+        Raises:
+            ConfigError: If the description is wrong, the name is taken, or a pose is not finite.
+        """
+        with self._changed:
+            self._require_open()
+            added = mover_of(mover)
+            taken = [*self.movers.names, *(vehicle.name for vehicle in self.vehicles)]
+            require(added.name not in taken, "name", added.name, "is taken", "choose another")
+            self.movers.add(added, self.time)
+        return added
+
+    def remove_mover(self, mover: Mover | str) -> None:
+        """Remove a mover.
+
+        Args:
+            mover: The mover or its name.
+        """
+        with self._changed:
+            self.movers.remove(mover if isinstance(mover, str) else mover.name, self.time)
+
     def add_observer(self, observer: Observer["Simulation"]) -> None:
         """Add an observer, called from the next step on.
 
@@ -272,6 +307,7 @@ class Simulation:
                 self.step_count = 0
                 self.environment.bind(stream(self.seed, "environment"))
                 self.vehicles.reset()
+                self.movers.place(0.0)
                 self._changed.notify_all()
 
     def reset(self) -> None:
@@ -394,6 +430,7 @@ class Simulation:
             if self._run != run:
                 return False
             self.vehicles.apply()
+            self.movers.apply(step / self.rate, (step + 1) / self.rate)
             return True
 
     def observe_step(self) -> None:
@@ -525,6 +562,7 @@ class Simulation:
     def _put(self, snapshot: Snapshot) -> None:
         try:
             put(snapshot, self.vehicles, self._around)
+            self.movers.place(snapshot.time)
         except BaseException:
             # Half a state is none to go on from.
             self.stop()

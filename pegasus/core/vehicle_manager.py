@@ -16,6 +16,7 @@ from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
 from pegasus.core.contact import Contact, contacts_by_vehicle
 from pegasus.core.manager import ChangeableVehicle
+from pegasus.core.movers import Movers
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
@@ -47,6 +48,9 @@ class VehicleManager(Collection[Multirotor]):
 
     spawn_points: Sequence[SpawnPoint] = ()
     """Spawn points of the world; set by the simulation."""
+
+    movers: Movers
+    """Objects that move by themselves; set by the simulation."""
 
     def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
         self.rate, self.seed = rate, seed
@@ -94,11 +98,13 @@ class VehicleManager(Collection[Multirotor]):
         Raises:
             ConfigError: If its name is taken, or a sensor or backend does not fit.
         """
-        if vehicle.name in self._vehicles:
+        taken = {*self._vehicles, *self.movers.names}
+        if vehicle.name in taken:
             if vehicle.named_by_user:
                 raise ConfigError("is taken", field="name", value=vehicle.name, remedy="choose another")
-            number = next(k for k in range(1, len(self) + 2) if f"{vehicle.name}{k}" not in self._vehicles)
-            vehicle.name = f"{vehicle.name}{number}"
+            vehicle.name = next(
+                name for k in range(1, len(taken) + 2) if (name := f"{vehicle.name}{k}") not in taken
+            )
         self._require_own_parts(vehicle)
         vehicle.join(self, self._environment)
         try:

@@ -12,9 +12,10 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.base.frames import multiply, quaternion_from_rotation_vector
+from pegasus.base.frames import matrix_from_quaternion, multiply, quaternion_from_rotation_vector, rotate
 from pegasus.base.system import yield_to_others
 from pegasus.contracts.engine import BodyState
+from pegasus.contracts.mover import Mover
 from pegasus.contracts.renderer import (
     RENDERERS,
     Images,
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Poses and velocities of all vehicles at one instant, copied from the simulation."""
+    """Poses and velocities of all vehicles and movers at one instant, copied from the simulation."""
 
     time: float
     """Simulation time [s]."""
@@ -53,6 +54,8 @@ class Snapshot:
     """Angular velocities in the body frames [rad/s], shape (M, 3)."""
     rotor_speed: tuple[Array, ...]
     """Rotor speeds of each vehicle [rad/s], shape (N, R) each."""
+    movers: tuple[Mover, ...] = ()
+    """The movers, whose poses are functions of `time`."""
 
     def at(self, offset: float) -> "Snapshot":
         """Return the snapshot extrapolated in time at constant velocities.
@@ -89,7 +92,8 @@ class Snapshot:
     @property
     def objects(self) -> list[RenderObject]:
         """Moving objects, shape (K,)."""
-        return [item for vehicle in self.vehicles for item in vehicle.objects]
+        parts = [item for vehicle in self.vehicles for item in vehicle.objects]
+        return parts + [item for mover in self.movers for item in mover.objects]
 
     @cached_property
     def poses(self) -> Array:
@@ -100,13 +104,32 @@ class Snapshot:
                 self.vehicles, self.rotor_speed, self.rows, self.rows[1:], strict=False
             )
         ]
+        poses += [mover.transforms(self.time) for mover in self.movers]
         return np.concatenate(poses) if poses else np.zeros((0, 4, 4))
 
     @property
     def entity_poses(self) -> dict[str, Array]:
-        """Pose of each vehicle's body by the path of its entity, body to world, shape (4, 4) each."""
-        pairs = zip(self.objects, self.poses, strict=True)
-        return {item.entity.path: pose for item, pose in pairs if item.path.endswith("/body")}
+        """Pose of each entity by its path, that of its first object, to the world, shape (4, 4) each."""
+        poses: dict[str, Array] = {}
+        for item, pose in zip(self.objects, self.poses, strict=True):
+            poses.setdefault(item.entity.path, pose)
+        return poses
+
+    @cached_property
+    def entity_velocities(self) -> dict[str, tuple[Array, Array]]:
+        """Velocity of each entity's origin [m/s] and its angular velocity [rad/s], world axes, (3,) each.
+
+        By the path of the entity; entities of the world, which stand still, are not among them.
+        """
+        spin = rotate(matrix_from_quaternion(self.orientation), self.angular_velocity)
+        bodies = [path for vehicle in self.vehicles for path in vehicle.prefixes]
+        found = dict(zip(bodies, zip(self.velocity, spin, strict=True), strict=True))
+        for mover in self.movers:
+            motion = mover.motion(self.time)
+            turning = rotate(matrix_from_quaternion(motion.orientation), motion.angular_velocity)
+            for item, *velocities in zip(mover.objects, motion.velocity, turning, strict=True):
+                found.setdefault(item.entity.path, (velocities[0], velocities[1]))
+        return found
 
     @property
     def object_poses(self) -> dict[str, Array]:
@@ -128,6 +151,7 @@ class Visuals:
     Args:
         scene: The world.
         vehicles: The vehicles; they may come and go.
+        movers: The movers; they may come and go.
         renderer: `auto`, `embree` or `mitsuba`, or a renderer. It is made at the first image.
         renders_past: Whether the renderer renders snapshots of the past, and not the present alone.
 
@@ -139,6 +163,7 @@ class Visuals:
         self,
         scene: Scene,
         vehicles: Fleet,
+        movers: Iterable[Mover] = (),
         *,
         renderer: str | Renderer = "auto",
         renders_past: bool = True,
@@ -152,7 +177,7 @@ class Visuals:
         self.renders_past = renders_past
         """True if an image can be rendered when the simulation has gone on."""
         self._warned: set[str] = set()
-        self._vehicles, self._choice = vehicles, renderer
+        self._vehicles, self._movers, self._choice = vehicles, movers, renderer
         self._renderer: Renderer | None = None
         self._closed = False
         self._seen: tuple[DrawableVehicle, ...] = ()
@@ -186,6 +211,7 @@ class Visuals:
             bodies.velocity.copy(),
             bodies.angular_velocity.copy(),
             tuple([vehicle.state.rotor_speed.copy() for vehicle in vehicles]),
+            tuple(self._movers),
         )
 
     def render(

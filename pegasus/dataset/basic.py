@@ -39,11 +39,12 @@ ANNOTATORS = (
     "bounding_box_2d_loose",
     "bounding_box_3d",
     "occlusion",
+    "tracks",
     "motion_vectors",
     "pointcloud",
     "camera_params",
 )
-"""Annotators of `BasicWriter`, by Replicator's names."""
+"""Annotators of `BasicWriter`, by Replicator's names; `tracks` is our own."""
 
 BOX_2D = np.dtype(
     [
@@ -66,6 +67,16 @@ BOX_3D = np.dtype(
 
 OCCLUSION = np.dtype([("instanceId", "<u4"), ("semanticId", "<u4"), ("occlusionRatio", "<f4")])
 """One row of `occlusion`."""
+
+TRACKS = np.dtype(
+    [
+        ("trackId", "<u4"),
+        ("semanticId", "<u4"),
+        ("velocity", "<f4", (3,)),
+        ("angularVelocity", "<f4", (3,)),
+    ]
+)
+"""One row of `tracks`: the instance id, which stays in all frames of a scene, and velocities in the world."""
 
 _NO_OCCLUSION = -1.0
 _NAMES = {BACKGROUND: "BACKGROUND", UNLABELLED: "UNLABELLED"}
@@ -261,6 +272,16 @@ def _occlusion(labels: _Labels, name: str) -> Files:
     return {f"{name}.npy": npy(rows)}
 
 
+def _tracks(labels: _Labels, name: str) -> Files:
+    indices = labels.in_view()
+    rows = np.zeros(len(indices), TRACKS)
+    for row, k in zip(rows, indices, strict=True):
+        entity = labels.frame.entities[k]
+        row["trackId"], row["semanticId"] = FIRST_ID + k, labels.semantic_of[k]
+        row["velocity"], row["angularVelocity"] = entity.velocity, entity.angular_velocity
+    return {f"{name}.npy": npy(rows)}
+
+
 def _motion_vectors(labels: _Labels, name: str) -> Files:
     frame = labels.frame
     vectors = np.zeros((*labels.entity.shape, 4), np.float32)
@@ -300,6 +321,7 @@ _WRITERS: Mapping[str, Any] = {
     "bounding_box_2d_loose": _bounding_box_2d_loose,
     "bounding_box_3d": _bounding_box_3d,
     "occlusion": _occlusion,
+    "tracks": _tracks,
     "motion_vectors": _motion_vectors,
     "pointcloud": _pointcloud,
     "camera_params": _camera_params,

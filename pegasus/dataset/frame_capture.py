@@ -175,7 +175,11 @@ class FrameCapture:
         objects = snapshot.objects
         kept = [k for k, item in enumerate(objects) if item.entity.path not in hidden]
         entities = self._table.entities(
-            visuals.entities, [objects[k] for k in kept], snapshot.poses[kept], previous.poses[kept]
+            visuals.entities,
+            [objects[k] for k in kept],
+            snapshot.poses[kept],
+            previous.poses[kept],
+            snapshot.entity_velocities,
         )
 
         frame = LabelledFrame(

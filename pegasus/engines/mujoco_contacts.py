@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.engines.mujoco_carriers import Carriers
 
 MARGIN = 0.02
 """Gap below which two surfaces have a contact that limits their approach [m]."""
@@ -75,7 +76,15 @@ class Solution:
 
 
 def solve(
-    model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray, colliding: BoolArray
+    model: Any,
+    data: Any,
+    dt: float,
+    free: Array,
+    wrench: Array,
+    passing: BoolArray,
+    colliding: BoolArray,
+    bodies: npt.NDArray[np.int32],
+    carriers: Carriers | None,
 ) -> Solution | None:
     """Return the velocities at the end of a step, or None if no contact acts.
 
@@ -87,16 +96,19 @@ def solve(
         wrench: Force and torque on the free joints without gyroscopic terms, shape (M, 6).
         passing: Contacts of bodies that are known to pass by each other, shape (K,).
         colliding: Bodies that may touch other bodies, shape (M,); `free` is in their pose at the start.
+        bodies: Both bodies of each contact, -1 for the world, shape (K, 2).
+        carriers: Moving parts of the world at the contacts; None if none moves.
     """
-    bodies = model.geom_bodyid[data.contact.geom] - 1
-    early = np.append(colliding, False)[bodies].any(axis=1) if colliding.any() else None
-    step = _Step(model, data, dt, free, bodies, passing, colliding)
+    early: BoolArray | None = None
+    if colliding.any():
+        early = np.asarray(np.append(colliding, False)[bodies].any(axis=1))
+    step = _Step(model, data, dt, free, bodies, passing, colliding, carriers)
     closing = step.closing()
     if not closing.any():
         return None
     resting, force = step.solve(step.allowed, closing)
     acting = force[:, 0] > 0.0
-    touching = np.zeros(model.nbody, dtype=bool)
+    touching = np.zeros(len(colliding) + 1, dtype=bool)
     touching[bodies[acting]] = True
     at_start = colliding[:, None]
     motion = step.second_order(resting, acting, bodies, at_start)
@@ -149,6 +161,7 @@ class _Step:
         bodies: npt.NDArray[np.int32],
         passing: BoolArray,
         colliding: BoolArray,
+        carriers: Carriers | None,
     ) -> None:
         self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
         self.group: IntArray = data.tree_island + 1
@@ -167,7 +180,14 @@ class _Step:
         self._restitution = contact.solref[:, 1] - 1.0
         self.gap: Array = contact.dist.copy()
         """Gaps between the surfaces [m], shape (K,)."""
-        self._start = self._project(self._velocity)
+        self._start = self._began = self._project(self._velocity)
+        self._carriers = carriers
+        self._carried, self._driven = np.zeros((len(colliding), 6)), np.zeros(data.nisland + 1, dtype=bool)
+        if carriers is not None:
+            self._carried, self._driven = carriers.frames(self.island, self.group)
+            # Velocities of contacts are relative to what the world's part has at the end of the step.
+            self._began = self._start + carriers.start
+            self._start = self._start + carriers.end
         self._acceleration = self._project(self.free)
         self.gap[passing] = _NO_OBSTACLE
         self.allowed = np.where(
@@ -257,11 +277,14 @@ class _Step:
             first_order: Bodies that move with the velocity at the end in any case, shape (M, 1).
         """
         mean = 0.5 * (self._velocity.reshape(-1, 6) + end)
-        gap = self._dt * self._project(mean.ravel())[:, 0]
+        speed = self._project(mean.ravel())[:, 0]
+        if self._carriers is not None:
+            speed = speed + 0.5 * (self._carriers.start + self._carriers.end)[:, 0]
+        gap = self._dt * speed
         ends = (gap < self.allowed * self._dt - _SMALL_GAP) | (
-            acting & (np.abs(self._start[:, 0]) * self._dt > _SMALL_GAP)
+            acting & (np.abs(self._began[:, 0]) * self._dt > _SMALL_GAP)
         )
-        late = np.zeros(self._model.nbody, dtype=bool)
+        late = np.zeros(len(end) + 1, dtype=bool)
         late[bodies[ends]] = True
         motion: Array = np.where(late[:-1, None] | first_order, end, mean)
         return motion
@@ -288,12 +311,15 @@ class _Step:
             acting: Contacts that act, shape (K,).
         """
         group = np.where(touching, self.group, 0)
+        # A moving part of the world does work in the frame of the world, none in its own.
+        on_world = self.islands(acting & self._with_world)[self.group]
         common = self.common(velocity, touching, acting)
+        common = common + np.where(on_world[:, None], self._carried, 0.0)
         own = velocity - common
         free = (self._velocity + self._dt * self.free).reshape(-1, 6) - common
         most, energy = (self._energies(group, values) for values in (free, own))
         left = np.maximum(np.minimum(energy, most) + np.minimum(group_sums(group, work), 0.0), 0.0)
-        owing = touching & (left < energy)[group]
+        owing = touching & (left < energy)[group] & ~self._driven[self.group]
         if not owing.any():
             return velocity, force
         # A part of all impulses keeps momentum and angular momentum. Energy is quadratic in it.
@@ -319,7 +345,7 @@ class _Step:
         alone = touching & ~self.islands(acting & self._with_world)[self.group]
         group = np.where(alone, self.group, 0)
         momentum = self._momenta(velocity)
-        mass = np.maximum(group_sums(group, self._model.body_mass[1:]), 1e-300)
+        mass = np.maximum(group_sums(group, self._model.body_mass[1 : len(group) + 1]), 1e-300)
         axes = [(group_sums(group, axis) / mass)[group] for axis in momentum[:, :3].T]
         return np.where(alone[:, None], np.stack([*axes, *np.zeros((3, len(group)))], axis=-1), 0.0)
 
@@ -359,7 +385,8 @@ class _Step:
             change: Change of that velocity by the whole rebound, shape (M, 6).
             wrench: Force and torque, shape (M, 6).
         """
-        group, start = self.group, self._velocity.reshape(-1, 6)
+        group, start = self.group, self._velocity.reshape(-1, 6) - self._carried
+        resting, bounced, motion = (values - self._carried for values in (resting, bounced, motion))
         # Work of the wrench along the change of the motion is done as well.
         work, gain = (group_sums(group, self._dt * (wrench * way).sum(axis=1)) for way in (motion, change))
         budget = self._energies(group, start) + work
@@ -370,7 +397,7 @@ class _Step:
         b = high - low - c
         root = np.sqrt(np.maximum(b * b + 4.0 * c * (budget - low), 0.0))
         limit = np.clip((root - b) / np.maximum(2.0 * c, 1e-300), 0.0, 1.0)
-        share: Array = np.where(high > budget, limit, 1.0)[group]
+        share: Array = np.where((high > budget) & ~self._driven, limit, 1.0)[group]
         return share
 
     def _energies(self, group: IntArray, velocity: Array) -> Array:

@@ -8,6 +8,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -17,10 +18,19 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import free_memory
-from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.contracts.engine import (
+    NO_CONTACTS,
+    BodyIds,
+    BodyState,
+    Contacts,
+    MovingBody,
+    RayHits,
+    RigidBody,
+)
 from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_motion import BodyMotion
+from pegasus.engines.mujoco_movers import add_mover
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
 from pegasus.engines.mujoco_rest import ContactRecord
 from pegasus.scene.scene import Scene
@@ -71,7 +81,11 @@ class MujocoEngine:
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
         self._geoms = MujocoGeoms(self._spec)
-        # Path of each geom of the world, and an empty text for geoms of bodies.
+        # Moving parts of the scene by handle, and their frame in the model, which comes after all bodies.
+        self._movers: dict[int, MovingBody] = {}
+        self._mover_frame: Any = None
+        self._written: list[int] = []
+        # Path of each geom of the scene, and an empty text for geoms of bodies.
         self._paths = np.zeros(1, dtype=np.str_)
         # Model and data of the original meshes for ray casts; contacts use approximations.
         self._surfaces: tuple[Any, Any] | None = None
@@ -89,12 +103,12 @@ class MujocoEngine:
         option.disableflags = _DISABLED
         self._spec, self._model, self._data, self._motion = spec, None, None, None
         self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
+        self._movers, self._mover_frame, self._written = {}, None, []
         self._geoms = MujocoGeoms(spec)
         self._surfaces = None
         if (surfaces := self._geoms.add_world(scene.colliders)) is not None:
             self._surfaces = surfaces, mujoco.MjData(surfaces)
             mujoco.mj_kinematics(*self._surfaces)
-        self._paths = np.array([*self._geoms.world_paths, ""], dtype=np.str_)
         if len(spec.worldbody.geoms) > _MANY_GEOMS:
             option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         self._compile()
@@ -108,9 +122,7 @@ class MujocoEngine:
         """
         self._require_memory(len(bodies))
         ids = np.arange(self._next_id, self._next_id + len(bodies), dtype=np.int64)
-        names = [element.name for element in self._bodies.values()] + [body.name for body in bodies]
-        for name, count in Counter(names).items():
-            require(count == 1, "body name", name, "is taken", "choose another")
+        self._require_free([body.name for body in bodies])
         added: list[Any] = []
         frame = self._spec.worldbody.add_frame()
         try:
@@ -152,6 +164,35 @@ class MujocoEngine:
         for handle, body in zip(ids.tolist(), bodies, strict=True):
             _weigh(self._bodies[handle], body)
         self._compile()
+
+    def add_movers(self, movers: Sequence[MovingBody]) -> BodyIds:
+        """Add moving parts of the scene, also while running. Return their handles, shape (K,).
+
+        Raises:
+            ConfigError: If a name is taken.
+        """
+        self._require_free([mover.name for mover in movers])
+        ids = np.arange(self._next_id, self._next_id + len(movers), dtype=np.int64)
+        self._next_id += len(movers)
+        before = dict(self._movers)
+        self._movers.update(zip(ids.tolist(), movers, strict=True))
+        try:
+            self._compile()
+        except Exception:
+            self._movers = before
+            self._compile()
+            raise
+        return ids
+
+    def remove_movers(self, ids: BodyIds) -> None:
+        """Remove moving parts of the scene; no body is disturbed."""
+        for handle in ids.tolist():
+            del self._movers[handle]
+        self._compile()
+
+    def move(self, now: BodyState, end: BodyState) -> None:
+        """Set the motion of all moving parts of the scene over the next step; see `Engine.move`."""
+        self._running().move(now, end)
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
@@ -242,7 +283,7 @@ class MujocoEngine:
             normal=sign * found.normal,
             force=sign * found.force,
             distance=found.distance,
-            surface=self._paths[np.minimum(found.geom.min(axis=1), len(self._paths) - 1)],
+            surface=np.where(scene_second, self._paths[found.geom[:, 1]], self._paths[found.geom[:, 0]]),
         )
 
     def _arena(self, bodies: int) -> int:
@@ -260,6 +301,7 @@ class MujocoEngine:
         )
 
     def _compile(self) -> None:
+        self._write_movers()
         if self._model is None:
             self._model = self._spec.compile()
             self._data = mujoco.MjData(self._model)
@@ -271,6 +313,9 @@ class MujocoEngine:
         # precision of a contact when other vehicles are added.
         self._model.stat.meaninertia = 1.0
         self._motion = BodyMotion(self._model, self._data)
+        paths = self._geoms.world_paths
+        between = self._model.ngeom - len(paths) - len(self._geoms.mover_paths)
+        self._paths = np.array([*paths, *[""] * between, *self._geoms.mover_paths], dtype=np.str_)
 
     def _running(self) -> BodyMotion:
         assert self._motion is not None
@@ -278,8 +323,34 @@ class MujocoEngine:
 
     def _handle_of_geom(self, geom: IntArray) -> IntArray:
         handles = np.concatenate([[-1], self._ids])
-        found: IntArray = handles[self._model.geom_bodyid[geom]]
+        found: IntArray = handles[self._running().parts.owner[geom]]
         return found
+
+    def _require_free(self, added: Sequence[str]) -> None:
+        known = [element.name for element in self._bodies.values()]
+        known += [mover.name for mover in self._movers.values()]
+        for name, count in Counter([*known, *added]).items():
+            require(count == 1, "body name", name, "is taken", "choose another")
+
+    def _write_movers(self) -> None:
+        """Write the moving parts of the scene into the model, where they are, after all bodies."""
+        if self._motion is not None:
+            now = self._motion.parts.now
+            for handle, place, turn in zip(self._written, now.position, now.orientation, strict=False):
+                if handle in self._movers:
+                    self._movers[handle] = replace(self._movers[handle], position=place, orientation=turn)
+        self._written = list(self._movers)
+        if self._mover_frame is not None:
+            self._spec.delete(self._mover_frame)
+        self._mover_frame, self._geoms.mover_paths = None, []
+        if not self._movers:
+            return
+        self._mover_frame = self._spec.worldbody.add_frame()
+        for mover in self._movers.values():
+            element = add_mover(self._spec, self._mover_frame, mover)
+            for collider in mover.colliders:
+                self._geoms.add_to_mover(element, collider)
+        self._geoms.forget_arrays()
 
     def _describe(self, element: Any, body: RigidBody) -> None:
         """Set pose, mass properties and colliders of a new body of the model."""

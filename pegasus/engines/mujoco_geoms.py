@@ -71,6 +71,8 @@ class MujocoGeoms:
         self._spec = spec
         self.world_paths: list[str] = []
         """Path of the collider of each geom of the world, which are the first geoms of the model."""
+        self.mover_paths: list[str] = []
+        """Path of the collider of each geom of a moving part, which are the last geoms of the model."""
         self._surfaces: Any = None
         self._cache = DecompositionCache()
         # Hashes by array identity. The arrays are kept too, so that no new array can get the same identity.
@@ -122,6 +124,17 @@ class MujocoGeoms:
         """
         for mesh in self._decomposed(collider) or [None]:
             self._add(element, collider, priority=0, mesh=mesh)
+
+    def add_to_mover(self, element: Any, collider: Collider) -> None:
+        """Add a collider of a moving part of the world.
+
+        Args:
+            element: The part in the model.
+            collider: Collision shape, posed in the part's frame.
+        """
+        for mesh in self._decomposed(collider) or [None]:
+            self._add(element, collider, priority=1, mesh=mesh, meets=_WORLD)
+            self.mover_paths.append(collider.path)
 
     def add_enclosing_box(self, element: Any, colliders: Sequence[Collider]) -> None:
         """Add a box that encloses the colliders of a body, for searches only.

@@ -10,6 +10,7 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
+from pegasus.engines.mujoco_movers import MovingParts
 from pegasus.engines.mujoco_proximity import Levels, Proximity
 from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, at_rest, both
 from pegasus.engines.mujoco_sweep import Path, Travel, travel
@@ -22,13 +23,16 @@ class BodyMotion:
     """State of the free bodies of a model, and their steps.
 
     Args:
-        model: The model; body 0 is the world, all others are free.
+        model: The model; body 0 is the world, then come the free bodies, then moving parts of the world.
         data: Its data, from which the state is taken.
     """
 
     def __init__(self, model: Any, data: Any) -> None:
         self._model, self._data = model, data
-        self._count = model.nbody - 1
+        self._count = model.njnt
+        bodies = slice(1, self._count + 1)
+        self.parts = MovingParts(model, data, self._count)
+        """Moving parts of the world."""
         self.state = BodyState.zeros(self._count)
         self._end = BodyState.zeros(self._count)
         self._pose = data.qpos.reshape(-1, 7)
@@ -37,12 +41,12 @@ class BodyMotion:
         self._force, self._torque = np.zeros((self._count, 3)), np.zeros((self._count, 3))
         self._free: BodyState | None = None
         self._rest: Rest | None = None
-        self._center_of_mass = model.body_ipos[1:]
-        self._mass = model.body_mass[1:, None].copy()
-        self._tumbling = Tumbling(model)
+        self._center_of_mass = model.body_ipos[bodies]
+        self._mass = model.body_mass[bodies, None].copy()
+        self._tumbling = Tumbling(model, self._count)
         self._has_offset = bool(self._center_of_mass.any())
         self._in_model = False
-        self._proximity = Proximity(model, data, self.state, self._end)
+        self._proximity = Proximity(model, data, self.state, self._end, self.parts.owner)
         self._no_body = np.zeros(self._count, dtype=bool)
         self._asleep = self._no_body
         self._contacts: Found | None = None
@@ -62,7 +66,7 @@ class BodyMotion:
             self._reported = found, rest, self._asleep
             if rest is not None and self._asleep.any():
                 found = both(found, rest.contacts(self._asleep))
-            self._report = None if found is None else ContactRecord(self._model, *found)
+            self._report = None if found is None else ContactRecord(self.parts.owner, *found)
         return self._report
 
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
@@ -112,11 +116,33 @@ class BodyMotion:
         mujoco.mj_comPos(self._model, self._data)
         self._in_model = True
 
+    def move(self, now: BodyState, end: BodyState) -> None:
+        """Set the motion of the moving parts of the world over the next step."""
+        if self.parts.jumps(now):
+            self._rest = None
+            self._proximity.forget(slice(None))
+        self.parts.move(now, end)
+        self._in_model = False
+
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
+        if not self.parts.count:
+            self._advance(dt)
+            return
+        self.parts.begin(dt)
+        self._advance(dt)
+        self.parts.finish()
+        self._in_model = False
+
+    def _advance(self, dt: float) -> None:
         free, force, torque, rest = self._free, self._force, self._torque, self._rest
         self._free = None
         resting = self._no_body if rest is None else rest.remaining(dt, force, torque, free)
+        if rest is not None and self.parts.moving:
+            # Bodies that wake must come to rest anew.
+            rest.bodies = resting = resting & ~self.parts.threatens(
+                self.state.position, self._proximity.reach
+            )
         if rest is not None and resting.all():
             return
         if free is None:
@@ -124,7 +150,7 @@ class BodyMotion:
         else:
             _copy(self._end, free)
         self._contacts, self._asleep, self._in_model = None, self._no_body, False
-        if self._proximity.far(dt):
+        if self._proximity.far(dt, self.parts.drift):
             self._rest = None
             return
         near = self._proximity.near(at_start=self._put_state)
@@ -141,7 +167,7 @@ class BodyMotion:
             found = self._contacts
             if rest is not None and self._asleep.any():
                 found = both(found, rest.contacts(self._asleep))
-            self._rest = Rest(still | self._asleep, dt, force, torque, free, found, self._model.geom_bodyid)
+            self._rest = Rest(still | self._asleep, dt, force, torque, free, found, self.parts.owner)
 
     def _step_near(self, near: BoolArray, dt: float) -> BoolArray:
         """Advance by dt [s] where some bodies may touch something. Return which remain at rest, (M,)."""
@@ -171,6 +197,7 @@ class BodyMotion:
     def _detect(self, near: BoolArray) -> int:
         """Find the contacts of some bodies (M,) at the start of a step. Return their number."""
         self._put_state()
+        self.parts.place(0.0)
         self._proximity.detect(near)
         return int(self._data.ncon)
 
@@ -183,7 +210,7 @@ class BodyMotion:
             blocked: Bodies that met something on them, shape (M,).
         """
         model, data, start = self._model, self._data, path.start
-        pairs = model.geom_bodyid[data.contact.geom]
+        pairs = self.parts.owner[data.contact.geom]
         passing = levels.between(pairs - 1) > 0
         if passing.any():
             passing &= ~np.append(False, blocked)[pairs].any(axis=1)
@@ -191,7 +218,7 @@ class BodyMotion:
         colliding, spin = self._no_body, path.spin
         if two.any():
             # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
-            colliding = np.isin(np.arange(1, model.nbody), pairs[two])
+            colliding = np.isin(np.arange(1, self._count + 1), pairs[two])
             at_start = self._tumbling.spin(start.orientation, path.momenta(self._tumbling)[1])
             spin = np.where(colliding[:, None], at_start, spin)
         # MuJoCo's velocities are those of the origins of the body frames.
@@ -207,7 +234,10 @@ class BodyMotion:
         mujoco.mj_factorM(model, data)
         mujoco.mj_makeConstraint(model, data)
         mujoco.mj_island(model, data)
-        solution = solve(model, data, path.dt, free, wrench, passing, colliding)
+        carriers = self.parts.carriers(start.orientation)
+        solution = solve(
+            model, data, path.dt, free, wrench, passing, colliding, (pairs - 1).astype(np.int32), carriers
+        )
         self._record(np.zeros((data.ncon, 3)) if solution is None else solution.force)
         if solution is not None and self._has_offset:
             for velocity in (solution.velocity, solution.motion, solution.separation):
@@ -264,7 +294,8 @@ class BodyMotion:
     def _travel(self, path: Path, levels: Levels, *, fixed: BoolArray, overlap: float) -> Travel:
         """Return how far the bodies get on their paths."""
 
-        def place(part: Array, drift: Array) -> None:
+        def place(time: float, part: Array, drift: Array) -> None:
+            self.parts.place(time)
             position, orientation = self._placed(path, part, drift)
             if self._has_offset:
                 rotation = matrix_from_quaternion(orientation)
@@ -365,7 +396,7 @@ class BodyMotion:
         applied[:, 3:] = self._torque
         if self._has_offset:
             # Acts at the centre of mass also while the body turns.
-            self._data.xfrc_applied[1:, :3] = self._force
+            self._data.xfrc_applied[1 : self._count + 1, :3] = self._force
         else:
             applied[:, :3] = self._force
         option = self._model.opt

@@ -53,7 +53,7 @@ class FlightRows:
     """One number: whether a body may touch something in the step."""
 
 
-def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real) -> None:
+def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real, drift: Real) -> None:
     """Reduce all bounds by the motion of the bodies; end the step of all if none may touch anything.
 
     Args:
@@ -61,6 +61,7 @@ def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real) -> None:
         rows: The bodies.
         count: Number of bodies.
         dt: Length of the step [s].
+        drift: Upper bound of the motion of the world's moving parts in the step [m].
     """
     near = 0
     for k in range(count):
@@ -74,7 +75,7 @@ def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real) -> None:
         closing = norm(rows.free_velocity[k]) + rows.arm[k] * norm(rows.free_angular_velocity[k])
         motion = maximum(motion, dt * closing)
         rows.motion[k] = motion
-        rows.to_world[k] = rows.to_world[k] - motion
+        rows.to_world[k] = rows.to_world[k] - motion - drift
         rows.to_bodies[k] = rows.to_bodies[k] - 2.0 * motion
         if not (minimum(rows.to_world[k], rows.to_bodies[k]) > 0.0):
             near = 1
@@ -144,16 +145,19 @@ class Proximity:
     their edges face each other; the enclosing boxes are meshes, which have no such gap.)
 
     Args:
-        model: The model; body 0 is the world, all others are free.
+        model: The model; body 0 is the world, then come the free bodies, then moving parts of the world.
         data: Its data.
         state: State at the start of a step; `far` writes the end.
         free: State at the end of the step without contacts.
+        owner: Free body of each geom, from 1; 0 for the world and its moving parts.
     """
 
-    def __init__(self, model: Any, data: Any, state: BodyState, free: BodyState) -> None:
-        self._model, self._data = model, data
-        count = self._count = model.nbody - 1
-        self._geoms = slice(int(model.body_geomnum[0]), model.ngeom)
+    def __init__(self, model: Any, data: Any, state: BodyState, free: BodyState, owner: IntArray) -> None:
+        self._model, self._data, self._owner = model, data, owner
+        count = self._count = len(state.position)
+        self._bodies = slice(1, count + 1)
+        first = int(model.body_geomnum[0])
+        self._geoms = slice(first, first + int((owner > 0).sum()))
         self._contype = model.body_contype.copy()
         types = model.geom_contype[self._geoms]
         enclosing = types == SEARCHING
@@ -162,11 +166,13 @@ class Proximity:
             model.geom_conaffinity[self._geoms] & ~SEARCHING,
         )
         self._searching_types = np.where(enclosing, SEARCHING, 0), np.where(enclosing, SEARCHING, 0)
-        reach = np.zeros(model.nbody)
+        reach = np.zeros(count + 1)
         reach[model.geom_bodyid[self._geoms][enclosing]] = (
             _lengths(model.geom_pos[self._geoms]) + model.geom_rbound[self._geoms]
         )[enclosing]
-        self._reach = reach[1:].copy()
+        self.reach = reach[1:].copy()
+        """Largest distance of a point of each body from its origin [m], shape (M,)."""
+        self._drift = 0.0
         self.motion = np.zeros(count)
         """Upper bound of the motion of each body's points in the step [m], shape (M,)."""
         self._to_world, self._to_bodies = np.zeros(count), np.zeros(count)
@@ -175,22 +181,27 @@ class Proximity:
         # Bodies that may touch each other in the step that `near` considered, from 0, shape (P, 2).
         self._pairs = np.zeros((0, 2), dtype=np.int64)
         self._distance = _SEARCH_DISTANCES[0]
-        columns = {"reach": self._reach, "arm": self._reach + 2.0 * _lengths(model.body_ipos[1:]) + MARGIN}
+        arm = self.reach + 2.0 * _lengths(model.body_ipos[self._bodies]) + MARGIN
+        columns = {"reach": self.reach, "arm": arm}
         columns |= {"motion": self.motion, "to_world": self._to_world, "to_bodies": self._to_bodies}
         columns |= vars(state) | {f"free_{name}": values for name, values in vars(free).items()}
         if count:
-            self._launch = _FLIGHT.launch(Rows(FlightRows, {**columns, "near": self._near}), 1, count, 0.0)
+            self._launch = _FLIGHT.launch(
+                Rows(FlightRows, {**columns, "near": self._near}), 1, count, 0.0, 0.0
+            )
         self._search(False, MARGIN)
 
-    def far(self, dt: float) -> bool:
+    def far(self, dt: float, drift: float) -> bool:
         """Return whether no body can touch anything in a step; if so, all have ended it in free flight.
 
         Args:
             dt: Length of the step [s].
+            drift: Upper bound of the motion of the world's moving parts in the step [m].
         """
         if not self._count:
             return True
-        self._launch(self._count, dt)
+        self._drift = drift
+        self._launch(self._count, dt, drift)
         return not self._near[0]
 
     def near(self, *, at_start: Callable[[], None]) -> BoolArray:
@@ -249,7 +260,7 @@ class Proximity:
 
     def detect(self, rows: BoolArray) -> None:
         """Find the contacts of pairs with at least one of these bodies (M,), in the poses of the model."""
-        self._model.body_contype[1:] = np.where(rows, self._contype[1:], 0)
+        self._model.body_contype[self._bodies] = np.where(rows, self._contype[self._bodies], 0)
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_collision(self._model, self._data)
 
@@ -263,7 +274,7 @@ class Proximity:
         contact = self._data.contact
         found: dict[tuple[int, int], float] = {}
         deep = contact.dist < 0.0
-        bodies = np.sort(self._model.geom_bodyid[contact.geom[deep]], axis=1) - 1
+        bodies = np.sort(self._owner[contact.geom[deep]], axis=1) - 1
         for (one, two), gap in zip(bodies.tolist(), contact.dist[deep].tolist(), strict=True):
             found[one, two] = min(gap, found.get((one, two), 0.0))
         return found
@@ -291,7 +302,7 @@ class Proximity:
 
     def motion_of(self, velocity: Array, spin: Array, dt: float) -> Array:
         """Return upper bounds of the motion of each body's points in a step [m], shape (M,)."""
-        bound: Array = dt * (_lengths(velocity) + self._reach * _lengths(spin))
+        bound: Array = dt * (_lengths(velocity) + self.reach * _lengths(spin))
         return bound
 
     def _left(self, due: BoolArray, distance: float) -> tuple[Array, Array]:
@@ -302,18 +313,18 @@ class Proximity:
             distance: Distance of the search [m].
         """
         motion = np.append(0.0, self.motion)
-        to_world, to_bodies = distance - motion, distance - 2.0 * motion
+        to_world, to_bodies = distance - motion - self._drift, distance - 2.0 * motion
         # The distance of boxes that overlap is wrong by up to the margin: they are found by a small one.
         for margin in (distance, MARGIN):
             self._search(True, margin)
             self.detect(due)
             if not self._data.ncon:
                 break
-            pairs = self._model.geom_bodyid[self._data.contact.geom]
+            pairs = self._owner[self._data.contact.geom]
             gap = self._data.contact.dist - _ACCURACY
             two = (pairs > 0).all(axis=1)
             body = pairs.max(axis=1)[~two]
-            np.minimum.at(to_world, body, gap[~two] - motion[body])
+            np.minimum.at(to_world, body, gap[~two] - motion[body] - self._drift)
             left = (gap - 2.0 * motion[pairs].max(axis=1))[two]
             for side in (0, 1):
                 np.minimum.at(to_bodies, pairs[two, side], left)
@@ -328,7 +339,7 @@ class Proximity:
         types = self._searching_types if searching else self._touching_types
         model.geom_contype[moving], model.geom_conaffinity[moving] = types
         model.geom_margin[moving] = margin
-        model.body_margin[1:] = margin
+        model.body_margin[self._bodies] = margin
 
 
 def _level(motion: Array) -> IntArray:

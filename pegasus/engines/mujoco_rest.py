@@ -24,7 +24,7 @@ class Rest:
         torque: Torques, shape (M, 3).
         free: State at the end of the step without contacts, if it was given.
         found: Contacts of the step.
-        body: Body of each geom of the model, 0 for the world.
+        body: Free body of each geom of the model, 0 for the world and its moving parts.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Rest:
         found: Found,
         body: Any,
     ) -> None:
-        self.bodies = bodies
+        self.bodies: BoolArray = bodies
         """Bodies at rest, shape (M,)."""
         self._dt, self._given = dt, free is not None
         self._inputs = [values.copy() for values in _inputs(force, torque, free)]
@@ -80,7 +80,7 @@ class ContactRecord:
     """Contacts with a force or an overlap.
 
     Args:
-        model: The model.
+        owner: Free body of each geom, from 1; 0 for the world and its moving parts.
         geom: The two geoms of each contact, shape (N, 2).
         distance: Gaps between the surfaces [m], shape (N,).
         position: Contact points in the world [m], shape (N, 3).
@@ -89,13 +89,13 @@ class ContactRecord:
     """
 
     def __init__(
-        self, model: Any, geom: IntArray, distance: Array, position: Array, frame: Array, force: Array
+        self, owner: IntArray, geom: IntArray, distance: Array, position: Array, frame: Array, force: Array
     ) -> None:
         kept = (force[:, 0] > 0.0) | (distance <= 0.0)
         axes = frame[kept].reshape(-1, 3, 3)
         self.geom = geom[kept]
         """The two geoms of each contact, shape (K, 2)."""
-        self.body = model.geom_bodyid[self.geom]
+        self.body = owner[self.geom]
         """The two bodies of each contact, 0 for the world, shape (K, 2)."""
         self.position = position[kept]
         """Contact points in the world [m], shape (K, 3)."""

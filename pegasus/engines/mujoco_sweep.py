@@ -91,7 +91,7 @@ def travel(
     levels: Levels,
     way: Array,
     mass: Array,
-    place: Callable[[Array, Array], None],
+    place: Callable[[float, Array, Array], None],
     *,
     fixed: BoolArray,
     overlap: float,
@@ -105,20 +105,21 @@ def travel(
         levels: How often paths are checked.
         way: Ways of the centres of mass along the whole paths [m], shape (M, 3).
         mass: Mass of each body [kg], shape (M,).
-        place: Puts all bodies into the model, given parts of their paths (M,) and further ways (M, 3) [m].
+        place: Puts all bodies into the model, given a part of the step, parts of their paths (M,) and further
+            ways (M, 3) [m].
         fixed: Bodies that do not move, shape (M,).
         overlap: Growth of an overlap that stops bodies [m].
     """
     sweep = _Sweep(way, mass, fixed)
     world, each = levels.world.copy(), levels.each()
     checks = 1 << int(each.max())
-    place(*sweep.at(0.0))
+    place(0.0, *sweep.at(0.0))
     first = proximity.overlaps(each > 0)
     for check in range(1, checks + 1):
         due = (each > 0) & ~sweep.fixed & (check % (checks >> each) == 0)
         if not due.any():
             continue
-        place(*sweep.at(check / checks))
+        place(check / checks, *sweep.at(check / checks))
         for (one, two), gap in proximity.overlaps(due).items():
             level = int(world[two] if one < 0 else levels.pairs.get((one, two), each[[one, two]].max()))
             stride = checks >> level

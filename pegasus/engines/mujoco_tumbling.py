@@ -73,12 +73,13 @@ class Tumbling:
     """Rotation of the free bodies of a model.
 
     Args:
-        model: The model; body 0 is the world, all others are free.
+        model: The model; body 0 is the world, then come the free bodies.
+        count: Number of free bodies.
     """
 
-    def __init__(self, model: Any) -> None:
-        count = model.nbody - 1
-        turned, principal = model.body_iquat[1:, [1, 2, 3, 0]], model.body_inertia[1:]
+    def __init__(self, model: Any, count: int) -> None:
+        free = slice(1, count + 1)
+        turned, principal = model.body_iquat[free][:, [1, 2, 3, 0]], model.body_inertia[free]
         axes = matrix_from_quaternion(turned)
         self.inertia = matrix_product(axes * principal[:, None, :], axes.transpose(0, 2, 1))
         """Inertia of each body about its centre of mass, body frame [kg m^2], shape (M, 3, 3)."""

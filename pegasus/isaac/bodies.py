@@ -82,14 +82,14 @@ def add_bodies(stage: Usd.Stage, bodies: Sequence[RigidBody], *, scene: str) -> 
 def remove_bodies(stage: Usd.Stage, paths: Sequence[str]) -> None:
     """Remove bodies by their prim paths, if they exist, and vehicles without any body left."""
     for path in paths:
-        _remove(stage, path)
+        remove_prim(stage, path)
     for parent in {str(Sdf.Path(path).GetParentPath()) for path in paths}:
         vehicle = stage.GetPrimAtPath(parent)
         if vehicle and not any(child.HasAPI(UsdPhysics.RigidBodyAPI) for child in vehicle.GetChildren()):
-            _remove(stage, parent)
+            remove_prim(stage, parent)
 
 
-def _remove(stage: Usd.Stage, path: str) -> None:
+def remove_prim(stage: Usd.Stage, path: str) -> None:
     """Remove a prim, if it exists, with its values in the session layer, which would keep it."""
     with unsaved(stage):
         stage.RemovePrim(path)
@@ -176,12 +176,12 @@ def _shared(stage: Usd.Stage, path: str, body: RigidBody) -> Sdf.Path:
     if not stage.GetPrimAtPath(place):
         stage.CreateClassPrim(place)
         if file is not None:
-            _write_looks(stage, place.AppendChild("looks"), str(file))
-        _write_colliders(stage, place, body.colliders)
+            write_looks(stage, place.AppendChild("looks"), str(file))
+        write_colliders(stage, place, body.colliders)
     return place
 
 
-def _write_looks(stage: Usd.Stage, path: Sdf.Path, file: str) -> None:
+def write_looks(stage: Usd.Stage, path: Sdf.Path, file: str) -> None:
     """Reference a vehicle's USD for its appearance only: remove its masses, colliders and joints."""
     prim = UsdGeom.Xform.Define(stage, path).GetPrim()
     prim.GetReferences().AddReference(file)
@@ -204,7 +204,8 @@ def _write_looks(stage: Usd.Stage, path: Sdf.Path, file: str) -> None:
                 part.RemoveAPI(schema)
 
 
-def _write_colliders(stage: Usd.Stage, place: Sdf.Path, colliders: Sequence[Collider]) -> None:
+def write_colliders(stage: Usd.Stage, place: Sdf.Path, colliders: Sequence[Collider]) -> None:
+    """Write the colliders of a body below its prim, as guides."""
     contacts: dict[PhysicsMaterial, UsdShade.Material] = {}
     for index, collider in enumerate(colliders):
         if collider.material not in contacts:

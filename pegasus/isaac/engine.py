@@ -21,6 +21,7 @@ from pegasus.contracts.engine import (
     BodyIds,
     BodyState,
     Contacts,
+    MovingBody,
     RayHits,
     RigidBody,
     no_snapshots,
@@ -30,6 +31,7 @@ from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
 from pegasus.isaac.body_view import BodyTable, BodyView
 from pegasus.isaac.compat import IsaacSim, deregister, isaac_sim, set_default_scene
+from pegasus.isaac.moving_prims import MovingPrims
 from pegasus.isaac.queries import contact_report, nearest_hits
 from pegasus.isaac.toolbar import Toolbar
 from pegasus.scene.scene import Scene
@@ -85,7 +87,7 @@ class IsaacEngine:
         self._stage: Any = None
         self._moved: tuple[str, str] | None = None
         self._scene = ""
-        self._bodies = BodyTable()
+        self._bodies, self._movers = BodyTable(), MovingPrims()
         self._callbacks: list[int] = []
         self._subscriptions: list[Any] = []
         self._view: BodyView | None = None
@@ -121,6 +123,11 @@ class IsaacEngine:
     def paths(self) -> list[str]:
         """Prim paths of all bodies."""
         return [body.path for body in self._bodies]
+
+    @property
+    def mover_paths(self) -> list[str]:
+        """Prim paths of all movers."""
+        return self._movers.paths
 
     def pose(self, name: str) -> Array | None:
         """Return the pose of a body by its name, body to world, shape (4, 4); None if it was removed."""
@@ -265,6 +272,25 @@ class IsaacEngine:
         """
         raise no_snapshots(self)
 
+    def add_movers(self, movers: Sequence[MovingBody]) -> BodyIds:
+        """Add kinematic bodies, also while running; no other body is disturbed. Return their handles, (K,).
+
+        Raises:
+            ConfigError: If the path of a prim is taken, or physics runs on a GPU, which takes no new bodies.
+        """
+        on_gpu = self._started and self.device != "cpu"
+        wrong, remedy = "takes no mover while physics runs", "stop first, or use device cpu"
+        require(not on_gpu, "device", self.device, wrong, remedy)
+        return self._movers.add(self._required_stage(), movers, scene=self._scene)
+
+    def remove_movers(self, ids: BodyIds) -> None:
+        """Remove kinematic bodies; no other body is disturbed."""
+        self._movers.remove(ids)
+
+    def move(self, now: BodyState, end: BodyState) -> None:
+        """Set the motion of all movers over the next step; physics has their mean velocities in it."""
+        self._movers.move(now, end)
+
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         self._refresh()
@@ -325,6 +351,7 @@ class IsaacEngine:
     def begin_step(self) -> None:
         """Apply the wrench; called right before each physics step."""
         self._refresh()
+        self._movers.advance()
         if self._view is not None:
             self._view.apply(self._bodies.force, self._bodies.torque, self._bodies.rotation)
 
@@ -403,6 +430,7 @@ class IsaacEngine:
         self._stage = self._view = self._moved = None
         self._started = self._stale = False
         self._bodies.clear()
+        self._movers = MovingPrims()
 
     def _required_stage(self) -> Any:
         if self._stage is None:

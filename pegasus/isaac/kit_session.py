@@ -28,10 +28,10 @@ from pegasus.isaac.vehicle_prims import (
     write_states,
 )
 from pegasus.isaac.world_stage import only_vehicles_move, require_geometry, require_metric
-from pegasus.panel.session import Session
-from pegasus.panel.worker import Worker
 from pegasus.panel.world_part import load_into
 from pegasus.scene.stage import stage_source
+from pegasus.session.session import Session
+from pegasus.session.worker import Worker
 
 T = TypeVar("T")
 

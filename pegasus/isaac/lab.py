@@ -16,7 +16,16 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.config.scenario import WorldSpec
 from pegasus.contracts.backend import Backend
-from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.contracts.engine import (
+    NO_CONTACTS,
+    BodyIds,
+    BodyState,
+    Contacts,
+    Engine,
+    MovingBody,
+    RayHits,
+    RigidBody,
+)
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.assembly import engine_of
 from pegasus.core.multirotor import Multirotor
@@ -110,6 +119,22 @@ class LabEngine(Engine):
         raise ConfigError(
             "cannot be changed during a run in Isaac Sim", field="mass", remedy="use the engine mujoco"
         )
+
+    def add_movers(self, movers: Sequence[MovingBody]) -> BodyIds:
+        """Raise a ConfigError: the task moves what is in its scene.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "are moved by the task in Isaac Lab", field="movers", remedy="leave them out of the world"
+        )
+
+    def remove_movers(self, ids: BodyIds) -> None:
+        """Do nothing: there are none."""
+
+    def move(self, now: BodyState, end: BodyState) -> None:
+        """Do nothing: there is nothing to move."""
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""

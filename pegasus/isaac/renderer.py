@@ -72,12 +72,14 @@ class IsaacRenderer:
         self._materials, self._material_of = [], {}
 
     def add(self, objects: Sequence[RenderObject]) -> None:
-        """Show vehicles, whose prims exist already."""
+        """Show vehicles and movers, whose prims exist already."""
         for item in objects:
             if item.path.endswith("/body"):
                 name = _body_name(item.entity.path)
                 if self._engine.pose(name) is not None:
                     self._vehicles[item.entity.path] = self._engine.path(name)
+                self._added.append(item)
+            elif item.entity.path in self._engine.mover_paths:
                 self._added.append(item)
         if self._scene is None:
             self._register_added()

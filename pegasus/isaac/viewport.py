@@ -34,8 +34,8 @@ from pegasus.panel.marks import (
     axes_lines,
     plan_lines,
 )
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import CameraMode, ViewPart
+from pegasus.session.snapshot import Snapshot
 
 PERSPECTIVE = "/OmniverseKit_Persp"
 """Kit's own camera of the viewport; cameras of vehicles are not moved."""

@@ -14,8 +14,8 @@ from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.replicator import Replication, replicate
 from pegasus.panel.board import Part, Topic, action
 from pegasus.panel.panel import Panel
-from pegasus.panel.snapshot import Snapshot
 from pegasus.recording import make_run_folder
+from pegasus.session.snapshot import Snapshot
 
 BASIC_WRITER = "BasicWriter"
 BASIC_OUTPUTS = (

@@ -12,8 +12,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.cameras import CameraReading
 from pegasus.isaac import fields
 from pegasus.panel.panel import Panel
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.telemetry import Telemetry, filled_reference
+from pegasus.session.snapshot import Snapshot
 
 # Kit's colours are in the order alpha, blue, green, red: references have the paler ones.
 _PALE, _FULL = (0xFF9090E0, 0xFF90C890, 0xFFE0B090), (0xFF3131E0, 0xFF449E2F, 0xFFC27119)

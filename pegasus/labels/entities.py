@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -195,6 +196,10 @@ class LabelledEntity:
     """Surface in its own frame; None if it is not in the scene now."""
     parts: tuple[MovingPart, ...] = ()
     """Parts that move on their own; points within the box of a part move with it."""
+    velocity: Array = field(default_factory=lambda: np.zeros(3))
+    """Velocity of its frame's origin in the world [m/s], shape (3,)."""
+    angular_velocity: Array = field(default_factory=lambda: np.zeros(3))
+    """Angular velocity, world axes [rad/s], shape (3,)."""
 
     @property
     def label(self) -> str | None:
@@ -220,6 +225,7 @@ class EntityTable:
         objects: Sequence[RenderObject] = (),
         poses: Array | None = None,
         previous_poses: Array | None = None,
+        velocities: Mapping[str, tuple[Array, Array]] = MappingProxyType({}),
     ) -> tuple[LabelledEntity, ...]:
         """Return the entities in the order of the renderer's.
 
@@ -231,6 +237,8 @@ class EntityTable:
             objects: Moving objects of the scene.
             poses: Their poses, object to world, shape (K, 4, 4).
             previous_poses: Poses at the earlier instant, shape (K, 4, 4); the present ones when None.
+            velocities: Velocity [m/s] and angular velocity [rad/s] of moving entities by path, world axes,
+                shape (3,) each.
         """
         at: dict[str, list[int]] = {}
         for index, item in enumerate(objects):
@@ -259,7 +267,17 @@ class EntityTable:
                 for k, (part, _) in zip(members[1:], parts[1:], strict=True)
                 if part is not None
             )
-            found.append(LabelledEntity(entity.path, entity.labels, now[body], before[body], shape, moving))
+            found.append(
+                LabelledEntity(
+                    entity.path,
+                    entity.labels,
+                    now[body],
+                    before[body],
+                    shape,
+                    moving,
+                    *velocities.get(entity.path, ()),
+                )
+            )
         return tuple(found)
 
     def _shape(self, scene: Scene) -> EntityShape | None:

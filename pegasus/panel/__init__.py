@@ -2,8 +2,6 @@
 
 from pegasus.panel.board import Message, Topic
 from pegasus.panel.panel import Panel
-from pegasus.panel.session import Session
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot, Viewpoint
 from pegasus.panel.telemetry import History, Telemetry, telemetry
 from pegasus.panel.view_part import CameraMode, Drawing
 
@@ -13,11 +11,7 @@ __all__ = [
     "History",
     "Message",
     "Panel",
-    "Session",
-    "Snapshot",
     "Telemetry",
     "Topic",
-    "VehicleSnapshot",
-    "Viewpoint",
     "telemetry",
 ]

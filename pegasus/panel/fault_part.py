@@ -11,8 +11,8 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.faults import FAULTS, Fault, build_fault
 from pegasus.panel.board import Board, Part, Topic, action, require_choice
-from pegasus.panel.session import Session
 from pegasus.panel.view_part import ViewPart
+from pegasus.session.session import Session
 
 _REQUIRED = {
     "rotor": 0,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
+from pegasus.session.snapshot import Snapshot, VehicleSnapshot
 
 _INTERVAL = 0.1
 """Simulated time between two points of a trail [s]."""

@@ -10,13 +10,13 @@ from pegasus.panel.board import Board, Listener, Message, Topic
 from pegasus.panel.fault_part import FaultPart
 from pegasus.panel.pilot_part import PilotPart
 from pegasus.panel.sensor_part import SensorPart
-from pegasus.panel.session import Session
 from pegasus.panel.simulation_part import SimulationPart
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.telemetry import History, Telemetry, telemetry
 from pegasus.panel.vehicle_part import VehiclePart
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.world_part import ScenarioPart, WorldPart
+from pegasus.session.session import Session
+from pegasus.session.snapshot import Snapshot
 
 FIRST_WORLD = "courtyard"
 """World that is selected initially."""

@@ -11,10 +11,10 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.session import Session
 from pegasus.panel.steering import Steered, Steering
 from pegasus.panel.vehicle_part import clicked_point
 from pegasus.panel.view_part import ViewPart
+from pegasus.session.session import Session
 
 KEYS: dict[str, tuple[int, float]] = {
     "w": (0, 1.0),

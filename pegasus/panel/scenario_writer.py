@@ -19,11 +19,13 @@ from pegasus.config.scenario import Component, ScenarioSpec, WorldSpec, parse
 from pegasus.config.settings import find, names
 from pegasus.contracts.backend import BACKENDS, Backend, build_backends
 from pegasus.contracts.estimator import ESTIMATORS, Estimator, build_estimator
+from pegasus.contracts.mover import MOTIONS, Motion
 from pegasus.contracts.sensor import SENSORS, Sensor, build_sensors
 from pegasus.control import Controller
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import start_positions
 from pegasus.core.simulation import Simulation
+from pegasus.core.solid_mover import SolidMover
 from pegasus.environment.wind import WINDS, Wind
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -75,6 +77,8 @@ def save_scenario(
         "speed": "max" if speed is None else speed,
         "vehicles": vehicles,
     }
+    if movers := _movers(simulation, left_out):
+        content["movers"] = movers
     if not _ends_by_itself(simulation):
         content["duration"] = _DURATION
     parse(content, ScenarioSpec)
@@ -88,6 +92,21 @@ def save_scenario(
     for path, fields in files.items():
         _write(path, fields)
     return SavedScenario(file, tuple(left_out))
+
+
+def _movers(simulation: Simulation, left_out: list[str]) -> list[dict[str, Any]]:
+    """Return the movers that are not those of the world, as in scenario files."""
+    specs: list[dict[str, Any]] = []
+    of_world = [spec.name for spec in simulation.world.movers]
+    for mover in simulation.movers:
+        if mover.name in of_world:
+            continue
+        if type(mover) is SolidMover and (motion := describe(Motion, MOTIONS, mover.motion_law)) is not None:
+            spec = mover.spec.model_dump(mode="json", exclude_defaults=True)
+            specs.append({**spec, "motion": motion})
+        else:
+            left_out.append(f"mover {mover.name}")
+    return specs
 
 
 def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Multirotor:

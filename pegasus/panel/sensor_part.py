@@ -10,8 +10,8 @@ from pegasus.contracts.sensor import Sensor, build_sensors
 from pegasus.core.simulation import Playback
 from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
 from pegasus.panel.scenario_writer import rebuilt_vehicle
-from pegasus.panel.session import Session
 from pegasus.panel.view_part import ViewPart
+from pegasus.session.session import Session
 
 CAMERA, LIDAR = "camera", "lidar"
 KINDS = (CAMERA, LIDAR)

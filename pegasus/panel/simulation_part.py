@@ -7,8 +7,8 @@ import numpy as np
 
 from pegasus.base.errors import ConfigError
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.session import Session
-from pegasus.panel.worker import HIGHEST_SPEED, LOWEST_SPEED
+from pegasus.session.session import Session
+from pegasus.session.worker import HIGHEST_SPEED, LOWEST_SPEED
 
 MAX = "max"
 """Name of the unlimited speed."""

@@ -11,8 +11,8 @@ from pegasus.base.arrays import Array
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.contracts.reading import Reading
 from pegasus.environment.geodesy import Geodetic, local_from_geodetic
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.sensors.gps import GpsReading
+from pegasus.session.snapshot import Snapshot, VehicleSnapshot
 
 HISTORY_LENGTH = 1800
 """Number of samples in the history: one minute at 30 Hz."""

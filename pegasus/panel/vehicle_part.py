@@ -14,7 +14,7 @@ from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, vehicle_choices
 from pegasus.panel.sensor_part import SensorPart
-from pegasus.panel.session import Session
+from pegasus.session.session import Session
 
 _COUNT_LIMIT = 1000
 

@@ -12,7 +12,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot, Viewpoint
+from pegasus.session.snapshot import Snapshot, VehicleSnapshot, Viewpoint
 
 Numbers = tuple[float | str, float | str, float | str]
 

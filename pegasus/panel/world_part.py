@@ -14,7 +14,7 @@ from pegasus.core.simulation import Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, world_choices
 from pegasus.panel.scenario_writer import save_scenario
-from pegasus.panel.session import Session
+from pegasus.session.session import Session
 
 HIGHEST_RATE = 100_000.0
 """Maximum physics rate [Hz]."""

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.contracts.mover import Mover
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.recording.images import time_of
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.schemas import LOCATION_FIX, LOG, SCENE_UPDATE, MessageType
-from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.scene.scene import Collider, ColliderShape, Material, Scene
 
 _GREY, _BLUE, _ORANGE, _DARK = (0.6, 0.6, 0.62), (0.0, 0.45, 0.7), (0.84, 0.37, 0.0), (0.15, 0.15, 0.17)
 _FACE_LIMIT = 20_000
@@ -66,15 +67,16 @@ def world_message(scene: Scene, stamp: int) -> bytes:
     faces = sum(len(item.faces) for item in scene.colliders if item.faces is not None)
     found: dict[str, Any] = {"cubes": [], "spheres": [], "cylinders": [], "triangles": []}
     for item in scene.colliders:
-        material = materials.get(item.path)
-        linear = material.diffuse_color if material is not None else None
-        if isinstance(linear, tuple):
-            shade: tuple[float, ...] = tuple(float(x) ** (1 / 2.2) for x in linear)
-        else:
-            shade = _class_shade(scene, item.path)
+        shade = _shade(materials.get(item.path)) or _class_shade(scene, item.path)
         field, shape = _primitive(item, min(1.0, _FACE_LIMIT / max(faces, 1)))
         found[field].append({"pose": _pose(item.position, item.orientation), "color": _color(shade), **shape})
     return _update(entity(stamp, "world", "world", **found))
+
+
+def _shade(material: Material | None) -> tuple[float, ...] | None:
+    """Return the colour of a material, sRGB; None for a texture."""
+    linear = material.diffuse_color if material is not None else None
+    return tuple(float(x) ** (1 / 2.2) for x in linear) if isinstance(linear, tuple) else None
 
 
 def _class_shade(scene: Scene, path: str) -> tuple[float, ...]:
@@ -143,6 +145,26 @@ def vehicle_message(vehicle: Vehicle, frames: Sequence[str], stamp: int) -> byte
         "arrows": [{"pose": _pose(middle), "color": _color(_ORANGE), "head_diameter": 0.3 * body, **shape}],
     }
     return _update(*(entity(stamp, frame, frame, locked=True, **primitives) for frame in frames))
+
+
+def mover_message(mover: Mover, frames: Sequence[str], stamp: int) -> bytes:
+    """Return the parts of a mover as primitives in their frames, made of their collision shapes.
+
+    Args:
+        mover: The mover.
+        frames: Frames of the parts.
+        stamp: Time [ns].
+    """
+    entities = []
+    for frame, shape, item in zip(frames, mover.shapes, mover.objects, strict=True):
+        found: dict[str, Any] = {}
+        shade = _shade(next(iter(item.scene.materials.values()), None)) or _GREY
+        for collider in shape:
+            field, primitive = _primitive(collider, 1.0)
+            pose = _pose(collider.position, collider.orientation)
+            found.setdefault(field, []).append({"pose": pose, "color": _color(shade), **primitive})
+        entities.append(entity(stamp, frame, frame, locked=True, **found))
+    return _update(*entities)
 
 
 class PathMessages(Messages):

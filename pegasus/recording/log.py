@@ -117,11 +117,13 @@ class Column:
 
     topic: str
     vehicle: str
+    """Vehicle or mover that it is of."""
     count: int
     layout: Layout
     comments: Mapping[str, str]
     source: Source
     channel: int
+    is_mover: bool = False
     start: float = -math.inf
     """Time of the first message or before it [s]."""
     end: float = math.inf
@@ -225,6 +227,12 @@ class Log:
     def topics(self) -> list[str]:
         """Names of the topics."""
         return list(self.series)
+
+    @property
+    def movers(self) -> dict[str, int]:
+        """Number of parts by name of a mover."""
+        columns = self.series.columns.values()
+        return {column.vehicle: column.count for column in columns if column.is_mover}
 
     @property
     def duration(self) -> float:

@@ -59,7 +59,8 @@ def read_log(path: str | Path, *, verify: bool = False) -> Log:
             file=path,
             remedy="read it by the packages mcap or rosbags",
         )
-    vehicles = {column.vehicle: column.count for column in content.columns.values()}
+    columns = content.columns.values()
+    vehicles = {column.vehicle: column.count for column in columns if not column.is_mover}
     return Log(path, complete, content.metadata, vehicles, LazySeries(content.by_topic()))
 
 
@@ -151,8 +152,9 @@ def _open_column(channel: Channel, content: _Content, source: Source) -> None:
         content.foreign.append(channel.topic)
     elif channel.id not in content.columns:
         fields = [Field(name, *kind) for name, kind in orjson.loads(metadata["fields"]).items()]
-        vehicle, count = metadata["vehicle"], int(metadata["count"])
+        is_mover = "mover" in metadata
+        owner, count = metadata["mover" if is_mover else "vehicle"], int(metadata["count"])
         topic = channel.topic.removeprefix("/")
         comments = field_comments(content.definitions.get(channel.schema_id, ""))
-        column = Column(topic, vehicle, count, Layout(fields), comments, source, channel.id)
+        column = Column(topic, owner, count, Layout(fields), comments, source, channel.id, is_mover=is_mover)
         content.columns[channel.id], content.messages[channel.id] = column, ([], [])

@@ -30,6 +30,7 @@ from pegasus.recording.foxglove import (
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
+from pegasus.recording.mover_track import MoverTrack
 from pegasus.recording.recorded import ActingFaults, ContactForces, RotorCommand
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
@@ -56,8 +57,9 @@ class McapRecorder:
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
     `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/contacts`, `/faults`, `/sensors/<sensor>`
-    and `/tf` (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are
-    `/world`, `/log` and, of each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
+    and `/tf` (frames of its first copies), each mover `/<mover>/state` and `/tf`. All numbers are read back
+    bit for bit. For Foxglove there are `/world`, `/log` and, of each vehicle, `/model`, `/path` and
+    `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
@@ -208,6 +210,7 @@ class _OpenLog:
             self._world.channel = self._register("/world", SCENE_UPDATE, {})
             self._world.waiting.append((stamp, world_message(simulation.scene, stamp)))
         self._events = LogMessages(lambda: self._register("/log", LOG, {}))
+        self._movers: dict[str, MoverTrack] = {}
 
     def record(self, simulation: Simulation) -> None:
         stamp = self._events.stamp = round(simulation.time * 1e9)
@@ -230,6 +233,15 @@ class _OpenLog:
                     self._add_images(track, name, reading, stamp)
             for queue in track.queues.values():
                 queue.pace()
+        for mover in simulation.movers if due else ():
+            known = self._movers.get(mover.name)
+            if known is None or known.mover is not mover:
+                # Messages of another mover of this name come first.
+                self._write_chunk()
+                self._steps_per_chunk = 1
+                known = MoverTrack(mover, simulation.time, stamp, self._register)
+                self._movers[mover.name] = known
+            known.add(simulation.time, stamp)
         self._steps_since_chunk += 1
         if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
             self._write_chunk()
@@ -386,6 +398,7 @@ class _OpenLog:
             if track.path is not None:
                 track.path.collect()
         tracked = [m for track in self._tracks.values() for m in track.messages]
+        tracked += [m for mover in self._movers.values() for m in mover.messages]
         waiting = [(m, m.encoded()) for m in (self._world, self._events, *tracked)]
         messages = [message for _, listed in waiting for message in listed]
         if not messages:

@@ -1,5 +1,6 @@
 """Tests of the layout of Replicator's BasicWriter, read by its documentation alone."""
 
+import dataclasses
 import json
 import re
 
@@ -87,6 +88,7 @@ def test_the_files_are_those_of_replicator(folder):
         occlusion_0012.npy pointcloud_0012.npy pointcloud_instance_0012.npy pointcloud_normals_0012.npy
         pointcloud_rgb_0012.npy pointcloud_semantic_0012.npy rgb_0012.png semantic_segmentation_0012.png
         semantic_segmentation_labels_0012.json
+        tracks_0012.npy
     """
     found = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
     assert found == sorted(golden.split())
@@ -197,6 +199,19 @@ def test_occlusion_rows_name_instances_as_the_pictures_do(folder, scene):
     np.testing.assert_array_equal(rows["occlusionRatio"], scene.occlusion[[0, 1, 3]])
 
 
+def test_tracks_name_instances_and_their_velocities(scene, tmp_path):
+    """A tracker would get other ids than the images have, or the velocity of another object."""
+    moving = dataclasses.replace(
+        scene.entities[3], velocity=np.array([1.0, 2.0, 3.0]), angular_velocity=np.array([0.0, 0.0, 0.5])
+    )
+    frame = dataclasses.replace(scene, entities=[*scene.entities[:3], moving, *scene.entities[4:]])
+    BasicWriter(tmp_path, annotators=("tracks",)).write(12, [frame])
+    rows = array(tmp_path, "tracks")
+    assert rows["trackId"].tolist() == [2, 3, 5]
+    np.testing.assert_array_equal(rows["velocity"], [[0, 0, 0], [0, 0, 0], [1, 2, 3]])
+    np.testing.assert_array_equal(rows["angularVelocity"][2], [0, 0, 0.5])
+
+
 def test_motion_vectors_have_four_channels(folder, scene):
     """Motion arrays would lack Replicator's two unused channels."""
     vectors = array(folder, "motion_vectors")
@@ -265,4 +280,4 @@ def test_unknown_annotators_are_refused(tmp_path):
     """A misspelt annotator would be ignored without an error."""
     with pytest.raises(ConfigError, match=r"annotators = \['depth'\]: must be among rgb, "):
         BasicWriter(tmp_path, annotators=("rgb", "depth"))
-    assert len(set(ANNOTATORS)) == 13
+    assert len(set(ANNOTATORS)) == 14

@@ -529,9 +529,9 @@ def test_looking_ahead_for_collisions_changes_no_bit(seed, monkeypatch):
     looking, contact_count = fly()
     far, near = Proximity.far, Proximity.near
 
-    def never_far(proximity, dt):
+    def never_far(proximity, dt, drift):
         proximity.forget(slice(None))
-        return far(proximity, dt)
+        return far(proximity, dt, drift)
 
     monkeypatch.setattr(Proximity, "far", never_far)
     monkeypatch.setattr(Proximity, "near", lambda *a, **k: near(*a, **k) | True)

@@ -20,9 +20,8 @@ def tumbling():
     axes = AXES.as_quat()[:, [3, 0, 1, 2]]
     world = np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 3))
     return Tumbling(
-        SimpleNamespace(
-            nbody=4, body_iquat=np.vstack([world[0], axes]), body_inertia=np.vstack([world[1], MOMENTS])
-        )
+        SimpleNamespace(body_iquat=np.vstack([world[0], axes]), body_inertia=np.vstack([world[1], MOMENTS])),
+        3,
     )
 
 

@@ -10,9 +10,9 @@ from pegasus.control import CascadedPIDController, GeometricController, trajecto
 from pegasus.estimation import EKF, chi_square_bounds
 from pegasus.estimation.published import present_spreads
 from pegasus.experiments import Flight
-from pegasus.panel.snapshot import snapshot
 from pegasus.panel.telemetry import telemetry
 from pegasus.recording import McapRecorder, read_log
+from pegasus.session.snapshot import snapshot
 
 
 def test_log_has_the_estimate(flight, tmp_path):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pegasus.panel import Panel, Session
+from pegasus.panel import Panel
+from pegasus.session import Session
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import pytest
 from panel_rig import last_error
 
 from pegasus.core.simulation import Playback
-from pegasus.panel import Panel, Session, Topic
+from pegasus.panel import Panel, Topic
 from pegasus.panel.board import Board
+from pegasus.session import Session
 from tests.waits import LIMIT, wait_until
 
 

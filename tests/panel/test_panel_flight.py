@@ -11,10 +11,11 @@ from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.state import Estimate
 from pegasus.control import GeometricController
 from pegasus.dynamics.battery import Battery
-from pegasus.panel import CameraMode, Viewpoint
+from pegasus.panel import CameraMode
 from pegasus.panel.pilot_part import PilotInput, gamepad_positions, stick_positions, stick_response
 from pegasus.panel.view_part import viewpoint
 from pegasus.recording.reader import read_log
+from pegasus.session import Viewpoint
 from tests.flyers import PLAIN_IRIS
 from tests.waits import wait_until
 

@@ -13,6 +13,7 @@ from pegasus.contracts.backend import BACKENDS, Backend
 from pegasus.control import GeometricController, trajectories
 from pegasus.environment import Environment
 from pegasus.experiments import Flight
+from pegasus.movers import SolidMover
 from pegasus.panel.scenario_writer import save_scenario
 from pegasus.sensors import SENSORS, Sensor
 
@@ -68,6 +69,26 @@ def test_a_saved_scenario_flies_as_what_was_saved(tmp_path, config):
         np.testing.assert_array_equal(flown(second, 60), path)
         again = second.vehicles["leader"].sensors["front"]
         assert (again.resolution, again.outputs, again.rate_hz) == ((64, 48), camera.outputs, 5.0)
+
+
+def test_movers_are_saved_but_those_of_the_world():
+    """A saved scenario would lose its platform, or have that of the world twice."""
+    motion = {"model": "oscillation", "position": [0, 0, 1], "amplitude": [1.0, 0, 0], "period": 9.0}
+    platform = {"name": "platform", "box": [2.0, 2.0, 0.2], "color": [0.8, 0.2, 0.1], "motion": motion}
+    with Simulation({"extends": "flat", "movers": [{**platform, "name": "ship"}]}) as simulation:
+        simulation.add(Multirotor("iris", position=(5.0, 0.0, 0.1)))
+        simulation.add_mover(platform)
+
+        class Own(SolidMover):
+            pass
+
+        simulation.add_mover(Own({**platform, "name": "own"}))
+        saved = save_scenario(simulation, "ships")
+        places = [simulation.movers[name].poses(1.3)[0] for name in ("ship", "platform")]
+    assert saved.left_out == ("mover own",)
+    with Flight("ships").simulation as again:
+        assert again.movers.names == ["ship", "platform"]
+        np.testing.assert_array_equal([mover.poses(1.3)[0] for mover in again.movers], places)
 
 
 def test_wind_and_origin_are_saved_as_a_world(config):

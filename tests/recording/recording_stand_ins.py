@@ -63,6 +63,7 @@ class Simulation:
     """A clock and some vehicles."""
 
     vehicles: list[Vehicle]
+    movers: tuple[()] = field(default=(), kw_only=True)
     rate: float = 250.0
     world_name: str = "flat"
     seed: int = 7

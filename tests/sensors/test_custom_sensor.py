@@ -10,9 +10,9 @@ from pegasus.backends.px4 import HIL_SOURCES, HilSource
 from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.base.arrays import Array
 from pegasus.base.registry import ClassTable
-from pegasus.panel.snapshot import snapshot
 from pegasus.panel.telemetry import telemetry
 from pegasus.sensors import IMU, SENSORS, Reading, Sensor
+from pegasus.session.snapshot import snapshot
 from tests.flyers import PLAIN_IRIS
 
 

@@ -14,6 +14,7 @@ from pegasus.backends.ros2.estimates import estimate_contents
 from pegasus.backends.ros2.fault_topics import FaultTopics
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
+from pegasus.backends.ros2.mover_topics import mover_contents
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
 from pegasus.backends.ros2.pilot import Pilot
 from pegasus.backends.ros2.publications import Publications
@@ -202,6 +203,7 @@ class ROS2(Backend):
             *state_contents(vehicle, self.frames, self.variances),
             *estimate_contents(vehicle),
             *contact_contents(vehicle),
+            *mover_contents(vehicle),
         ]
         self._publications = Publications(vehicle, topics, self._names, state)
         self._commands = (

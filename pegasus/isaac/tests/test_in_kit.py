@@ -165,6 +165,24 @@ class TestFlight(_Flight):
         self.figures["length of the path [m]"] = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
         assert away.max() < 0.05
 
+    async def test_a_platform_carries_a_vehicle(self) -> None:
+        """PhysX would not follow the prim of a mover, or give it no velocity: its rider stays behind."""
+        motion = {"model": "oscillation", "position": [8, 0, 1], "amplitude": [1, 0, 0], "period": 8.0}
+        platform = self.simulation.add_mover(
+            {"name": "platform", "box": [2, 2, 0.2], "center": [0, 0, -0.1], "motion": motion}
+        )
+        rider = self.simulation.add(Multirotor("iris", name="rider", position=(8.0, 0.0, 1.1)))
+        kit.play()
+        await self._until(3.0)
+        start = rider.state.position[0] - platform.motion(self.simulation.time).position[0]
+        await self._until(6.0)
+        moved = platform.motion(self.simulation.time)
+        slid = rider.state.position[0] - moved.position[0] - start
+        self.figures["slid [m]"] = float(np.linalg.norm(slid))
+        self.figures["error [m/s]"] = float(np.abs(rider.state.velocity[0] - moved.velocity[0]).max())
+        assert self.figures["slid [m]"] < 0.05
+        assert self.figures["error [m/s]"] < 0.05
+
     async def test_free_fall(self) -> None:
         """PhysX would add gravity or damping of its own to the fall by weight and the force of Pegasus."""
         dropped = self.simulation.add(Multirotor("iris", name="dropped", position=(5.0, 0.0, 20.0)))

@@ -11,9 +11,9 @@ import viser
 from PIL import Image
 
 from pegasus.base.arrays import Array
-from pegasus.panel.snapshot import Snapshot, Viewpoint
 from pegasus.panel.view_part import CameraMode, ViewPart
 from pegasus.panel.viser.clients import ClientPacing
+from pegasus.session.snapshot import Snapshot, Viewpoint
 
 _NEAR = 6.0
 """Maximum distance from the vehicle when following begins [m]."""

@@ -7,7 +7,6 @@ import viser
 
 from pegasus.panel.board import Topic
 from pegasus.panel.panel import Panel
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.viser.faults import FaultSection
 from pegasus.panel.viser.fields import Section, paragraph, set_content
@@ -22,6 +21,7 @@ from pegasus.panel.viser.setup import (
 )
 from pegasus.panel.viser.telemetry import CameraSection, FiguresSection, PlotSection
 from pegasus.panel.viser.view import WebView
+from pegasus.session.snapshot import Snapshot
 
 
 class WebControls:

@@ -4,7 +4,6 @@ import viser
 
 from pegasus.panel.board import Topic
 from pegasus.panel.panel import Panel
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.viser.fields import (
     Section,
     add_button_row,
@@ -15,6 +14,7 @@ from pegasus.panel.viser.fields import (
     set_value,
     table,
 )
+from pegasus.session.snapshot import Snapshot
 
 _ALL = "(all)"
 _LIST_PERIOD = 10

@@ -9,7 +9,7 @@ import viser
 
 from pegasus.panel.board import Topic
 from pegasus.panel.choices import Choice
-from pegasus.panel.snapshot import Snapshot
+from pegasus.session.snapshot import Snapshot
 
 
 class Section:

@@ -15,7 +15,6 @@ from pegasus.panel.board import Message, Topic
 from pegasus.panel.panel import Panel
 from pegasus.panel.pilot_part import PilotInput
 from pegasus.panel.simulation_part import MAX
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import CameraMode, ViewPart
 from pegasus.panel.viser.camera import ScreenshotRequests
 from pegasus.panel.viser.fields import (
@@ -30,6 +29,7 @@ from pegasus.panel.viser.fields import (
     table,
 )
 from pegasus.panel.viser.setup import Pick
+from pegasus.session.snapshot import Snapshot
 
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", MAX)
 _STATUS_PERIOD, _LIST_PERIOD = 3, 10

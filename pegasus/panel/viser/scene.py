@@ -1,4 +1,4 @@
-"""3D scene of the page: world, light, sky, vehicles and overlays."""
+"""3D scene of the page: world, light, sky, vehicles, movers and overlays."""
 
 import hashlib
 import math
@@ -9,6 +9,7 @@ import viser
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import quaternion_from_matrix
+from pegasus.contracts.mover import Mover
 from pegasus.core.drawn_vehicle import DrawnVehicle
 from pegasus.panel.gltf import Part, glb, packed_sky
 from pegasus.panel.marks import (
@@ -24,10 +25,10 @@ from pegasus.panel.marks import (
     Lines,
     plan_lines,
 )
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.panel.view_part import Drawing
 from pegasus.panel.viser.world import WebWorld, web_world
 from pegasus.scene.scene import Light, Scene
+from pegasus.session.snapshot import Snapshot, VehicleSnapshot
 
 _SHADOW_TRIANGLES = 1_000_000
 """Maximum number of triangles of a world that casts shadows."""
@@ -45,7 +46,7 @@ class WebScene:
         self._scene: Scene | None = None
         self._world_nodes: list[viser.SceneNodeHandle] = []
         self._moving: list[_Moving] = []
-        self._fleet: tuple[DrawnVehicle, ...] = ()
+        self._fleet: tuple[DrawnVehicle | Mover, ...] = ()
         self._files: dict[int, tuple[Scene, bytes]] = {}
         self.world: WebWorld | None = None
         """The displayed world; None if there is none."""
@@ -61,7 +62,9 @@ class WebScene:
         if snapshot.scene is not self._scene:
             self._exchange_world(snapshot.scene)
         drawn = snapshot.drawn
-        fleet = () if drawn is None else drawn.vehicles
+        fleet: tuple[DrawnVehicle | Mover, ...] = ()
+        if drawn is not None:
+            fleet = drawn.vehicles + drawn.movers
         if fleet != self._fleet:
             self._exchange_fleet(fleet)
         if drawn is None or not self._moving:
@@ -142,20 +145,20 @@ class WebScene:
         )
         return nodes
 
-    def _exchange_fleet(self, fleet: tuple[DrawnVehicle, ...]) -> None:
+    def _exchange_fleet(self, fleet: tuple[DrawnVehicle | Mover, ...]) -> None:
         for moving in self._moving:
             moving.remove()
         self._fleet, self._moving = fleet, []
         shapes: dict[str, tuple[bytes, list[int]]] = {}
         row = 0
-        for vehicle in fleet:
-            for item in vehicle.objects:
+        for drawn in fleet:
+            for item in drawn.objects:
                 data = self._file(item.scene)
-                # Equal shapes of all vehicles form one batch.
+                # Equal shapes form one batch.
                 key = hashlib.sha256(data).hexdigest()
                 shapes.setdefault(key, (data, []))[1].append(row)
                 row += 1
-        alive = {id(item.scene) for vehicle in fleet for item in vehicle.objects}
+        alive = {id(item.scene) for drawn in fleet for item in drawn.objects}
         self._files = {key: value for key, value in self._files.items() if key in alive}
         self._moving = [
             _Moving(self._server, f"/vehicles/{key[:16]}", data, np.array(rows))

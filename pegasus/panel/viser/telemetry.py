@@ -11,10 +11,10 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import CameraReading
 from pegasus.panel.panel import Panel
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.telemetry import Telemetry, filled_reference
 from pegasus.panel.viser.fields import Section, paragraph, set_content, table
 from pegasus.panel.viser.run import degrees
+from pegasus.session.snapshot import Snapshot
 
 _FIGURES_PERIOD, _PLOT_PERIOD, _IMAGE_PERIOD = 6, 8, 6
 _PLOT_SAMPLES = 300

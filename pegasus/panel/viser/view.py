@@ -16,12 +16,12 @@ from viser.infra import WebsockMessageHandler
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import LOCAL, PORT
-from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.viser.camera import WebCameras
 from pegasus.panel.viser.clients import CLIENT_LIMIT, FRAME_RATE, TIME_OUTS, ClientExecutor, ClientPacing
 from pegasus.panel.viser.guard import Guard
 from pegasus.panel.viser.scene import WebMarks, WebScene
+from pegasus.session.snapshot import Snapshot
 
 _LINGER = 0.1
 """Idle polling interval without browsers [s]."""

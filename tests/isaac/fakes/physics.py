@@ -10,8 +10,14 @@ import weakref
 import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
-from pegasus.base.frames import matrix_from_quaternion
-from pegasus.contracts.engine import BodyState
+from pegasus.base.frames import (
+    conjugate,
+    matrix_from_quaternion,
+    multiply,
+    rotate_inverse,
+    rotation_vector_from_quaternion,
+)
+from pegasus.contracts.engine import BodyState, MovingBody
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene import translate
 from tests.isaac.fakes.events import Subscribers
@@ -35,6 +41,7 @@ class Physics:
         self._numbers = []
         self._left = 0.0
         self._start = {}
+        self.kinematic = {}
         self._scenes = None
         self._has_new = True
 
@@ -113,16 +120,17 @@ class Physics:
         """Start physics from the stage; colliders without a rigid body are static."""
         self.engine = MujocoEngine()
         scene = translate(self.stage)
-        paths = self._body_paths()
-        moving = tuple(f"{path}/" for path in paths)
+        paths, moved = self._body_paths(), self._body_paths(kinematic=True)
+        moving = tuple(f"{path}/" for path in [*paths, *moved])
         kept = (
             [c for c in scene.colliders if not f"{c.path}/".startswith(moving)] if moving else scene.colliders
         )
         scene.colliders[:] = kept
         self.engine.load(scene)
-        self.bodies, self._start = {}, {}
+        self.bodies, self._start, self.kinematic = {}, {}, {}
         self.step_count, self.time, self._left = 0, 0.0, 0.0
         self._add(paths)
+        self._add_kinematic(moved)
 
     def sync(self):
         """Add bodies that are new on the stage; a GPU simulation rejects them."""
@@ -134,6 +142,7 @@ class Physics:
             self._kit.log.append(("error", "PhysX: a body cannot be added to a GPU simulation that runs"))
             return
         self._add(new)
+        self._add_kinematic([p for p in self._body_paths(kinematic=True) if p not in self.kinematic])
 
     def end(self):
         """End the simulation and reset the prims to their start poses."""
@@ -146,11 +155,14 @@ class Physics:
                 if prim := self.stage.GetPrimAtPath(path):
                     _write_pose(prim, transform)
         self.engine.close()
-        self.engine, self.bodies = None, {}
+        self.engine, self.bodies, self.kinematic = None, {}, {}
         self.step_count, self.time = 0, 0.0
 
     def forget_below(self, path):
         """Remove the bodies at and below a deleted prim."""
+        kinematic = [p for p in self.kinematic if p == path or p.startswith(path + "/")]
+        if kinematic:
+            self.engine.remove_movers(np.array([self.kinematic.pop(p) for p in kinematic]))
         gone = [p for p in self.bodies if p == path or p.startswith(path + "/")]
         if gone:
             for view in list(self.views):
@@ -223,12 +235,13 @@ class Physics:
         """Metres per unit of the stage."""
         return UsdGeom.GetStageMetersPerUnit(self.stage)
 
-    def _body_paths(self):
+    def _body_paths(self, *, kinematic=False):
         found = []
         for prim in self.stage.Traverse(Usd.TraverseInstanceProxies()):
             if prim.HasAPI(UsdPhysics.RigidBodyAPI):
                 enabled = UsdPhysics.RigidBodyAPI(prim).GetRigidBodyEnabledAttr().Get()
-                if enabled is None or enabled:
+                is_moved = bool(UsdPhysics.RigidBodyAPI(prim).GetKinematicEnabledAttr().Get())
+                if (enabled is None or enabled) and is_moved == kinematic:
                     found.append(str(prim.GetPath()))
         return found
 
@@ -244,6 +257,45 @@ class Physics:
         for body in made:
             if body.start_velocity.any() or body.start_spin.any():
                 self.set_velocity(body, body.start_velocity, body.start_spin)
+
+    def _add_kinematic(self, paths):
+        """Add bodies that physics moves to where their prims are."""
+        if not paths:
+            return
+        places = self._places(paths)
+        ids = self.engine.add_movers(
+            [
+                MovingBody(path, translate(self.stage, root=path).colliders, position, orientation)
+                for path, position, orientation in zip(
+                    paths, places.position, places.orientation, strict=True
+                )
+            ]
+        )
+        self.kinematic.update(zip(paths, ids.tolist(), strict=True))
+        self._placed = self._places(self.kinematic)
+
+    def _places(self, paths):
+        """Return the poses of prims, with no velocities."""
+        state = BodyState.zeros(len(paths))
+        for row, path in enumerate(paths):
+            xform = UsdGeom.Xformable(self.stage.GetPrimAtPath(path))
+            matrix = xform.ComputeLocalToWorldTransform(Usd.TimeCode.Default()).RemoveScaleShear()
+            turn = matrix.ExtractRotationQuat()
+            state.position[row] = np.array(matrix.ExtractTranslation()) * self.unit
+            state.orientation[row] = [*turn.GetImaginary(), turn.GetReal()]
+        return state
+
+    def _move_kinematic(self, dt):
+        """Move kinematic bodies to their prims, with the velocity that they have on this way."""
+        before, after = self._placed, self._places(self.kinematic)
+        after.orientation *= np.sign((before.orientation * after.orientation).sum(axis=1, keepdims=True))
+        turn = multiply(after.orientation, conjugate(before.orientation))
+        spin = rotation_vector_from_quaternion(turn) / dt
+        for state in before, after:
+            state.velocity[...] = (after.position - before.position) / dt
+            state.angular_velocity[...] = rotate_inverse(matrix_from_quaternion(state.orientation), spin)
+        self._placed = self._places(self.kinematic)
+        self.engine.move(before, after)
 
     def set_velocity(self, body, linear, angular):
         """Set the velocity of the centre of mass and the angular velocity, both in world axes as in PhysX."""
@@ -271,6 +323,8 @@ class Physics:
                 force[body.row] += body.rigid.mass * self._gravity()
         if bodies:
             self.engine.apply(force, torque)
+        if self.kinematic:
+            self._move_kinematic(dt)
         self.engine.step(dt)
         self.last_dt = dt
         if not bodies:

@@ -113,6 +113,21 @@ def test_equal_vehicles_are_one_batch_for_each_part(panel, view):
     client.close()
 
 
+def test_movers_are_shown_where_they_are(panel, view):
+    """If this fails, the page lacks a platform, or leaves it where it started."""
+    motion = {"model": "oscillation", "position": [5, 0, 1], "amplitude": [2, 0, 0], "period": 4.0}
+    platform = {"name": "platform", "box": [2, 2, 0.2], "motion": motion}
+    panel.session.exchange(lambda: Simulation({"extends": "flat", "movers": [platform]}))
+    client = Client(view.address)
+    wait_until(lambda: len(view._scene._moving) == 1, "the platform")
+    panel.session.step(250)
+    wait_until(
+        lambda: np.allclose(view._scene._moving[0]._handle.batched_positions, [[7, 0, 1]], atol=1e-5),
+        "the platform's way",
+    )
+    client.close()
+
+
 def test_shown_poses_are_those_of_the_simulation(panel, view):
     """If this fails, vehicles are shown at wrong poses."""
     panel.session.exchange(fleet(3))

@@ -12,8 +12,8 @@ from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.config.files import load_world
 from pegasus.core.simulation import Playback
-from pegasus.panel import Session
 from pegasus.recording.reader import read_log
+from pegasus.session import Session
 from tests.flyers import PLAIN_IRIS
 from tests.waits import LIMIT, wait_until
 

@@ -18,9 +18,9 @@ from pegasus.contracts.engine import RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.environment.wind import WINDS, Wind
-from pegasus.panel.observers import RunRecording
-from pegasus.panel.snapshot import SNAPSHOT_RATE, Snapshot, Viewpoint, ViewpointSuggestions, snapshot
-from pegasus.panel.worker import Pace, Worker
+from pegasus.session.observers import RunRecording
+from pegasus.session.snapshot import SNAPSHOT_RATE, Snapshot, Viewpoint, ViewpointSuggestions, snapshot
+from pegasus.session.worker import Pace, Worker
 
 T = TypeVar("T")
 

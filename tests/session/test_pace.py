@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegasus.panel.worker import Pace
+from pegasus.session.worker import Pace
 
 
 def test_steps_are_due_in_time():

@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 
 from pegasus.core.simulation import Playback, Simulation
-from pegasus.panel.snapshot import SNAPSHOT_RATE, Snapshot, ViewpointSuggestions, snapshot
 from pegasus.recording import McapRecorder, make_run_folder
 from pegasus.recording.reader import LOG_NAME
+from pegasus.session.snapshot import SNAPSHOT_RATE, Snapshot, ViewpointSuggestions, snapshot
 
 _FACTOR_SPAN = 1.0  # [s]
 

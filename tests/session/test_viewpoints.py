@@ -5,7 +5,7 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.cli.thumbnails import SIZE, load_world_view
-from pegasus.panel.snapshot import ViewpointSuggestions, vehicle_viewpoint, world_viewpoint
+from pegasus.session.snapshot import ViewpointSuggestions, vehicle_viewpoint, world_viewpoint
 
 
 def direction(view):
