@@ -114,4 +114,4 @@ class ControlBank(BackendBank):
                     # Of a vehicle that has fewer rotors than others.
                     self._copied.append((command, step.speed))
                 found.setdefault(step.kind, []).append((step, shared))
-        self._launches = [launch_of(steps) for steps in found.values()]
+        self._launches = [launch_of(steps).run for steps in found.values()]

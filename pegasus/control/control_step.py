@@ -403,7 +403,7 @@ class ControlStep:
             ) from error
 
 
-def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Callable[[], None]:
+def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
     """Return the launch of the steps of controllers of one kind.
 
     Args:
@@ -415,5 +415,4 @@ def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Calla
     from pegasus.base.tracing.launches import rows_of
 
     parts = [part for step, shared in steps for part in step.rows(shared)]
-    launch: Callable[[], None] = steps[0][0].program(rows_of(parts)).launch_parts(parts)
-    return launch
+    return steps[0][0].program(rows_of(parts)).launch_parts(parts)

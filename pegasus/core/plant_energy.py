@@ -80,4 +80,4 @@ class EnergyBalance:
             names = "", "", "start_position", "start_orientation"
             program = program_of(audit, *arguments, outputs=names, count=group.count)
             arrays = {**group.columns, **numbers, **uniform_values(group.body)}
-            self._launches.append(program.launch(arrays, group.count))
+            self._launches.append(program.launch(arrays, group.count).run)

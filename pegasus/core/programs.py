@@ -59,7 +59,7 @@ def launch_of(
     given = Numbers(device, value=0.0)
     arguments = column("", kind), uniform("value", 0.0)
     program = program_of(function, *arguments, outputs=("",), count=count, device=device)
-    launch = program.launch({**columns, **given.arrays}, count)
+    launch = program.launch({**columns, **given.arrays}, count).run
 
     def run(value: float) -> None:
         given.set("value", value)
@@ -158,7 +158,7 @@ class VehicleGroup:
 
             arguments = self.arguments(local_air=local_air)
             program = program_of(advance, *arguments, outputs=("",), count=self.count, device=self.device)
-            self._launches[local_air] = program.launch(self._arrays, self.count)
+            self._launches[local_air] = program.launch(self._arrays, self.count).run
 
     def advance(self, dt: float, *, local_air: bool) -> None:
         """Run the step.

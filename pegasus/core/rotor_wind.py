@@ -46,6 +46,9 @@ class RotorWinds:
         self._wind: Wind | None = None
         self._parameters: Any = None
         self._parts: tuple[Callable[[], None], ...] = ()
+        wind = environment.wind
+        self.used = wind.at_rotors is not None or wind.turbulence is not None
+        """Whether the present wind differs between the rotors, or is turbulent."""
         # Of the turbulence whose state the columns hold.
         self._turbulence: Any = None if last is None else last._turbulence
         self._key: int | None = None if last is None else last._key
@@ -71,16 +74,11 @@ class RotorWinds:
         if key != self._key:
             self._key, self._wind = key, None
 
-    @property
-    def used(self) -> bool:
-        """Whether the wind differs between the rotors, or is turbulent."""
-        wind = self._environment.wind
-        return wind.at_rotors is not None or wind.turbulence is not None
-
     def _prepare(self, wind: Wind) -> None:
         """Prepare the launches for a wind."""
         self._wind, self._parameters = wind, wind.parameters
         local, turbulence = wind.at_rotors, wind.turbulence
+        self.used = local is not None or turbulence is not None
         key = None if turbulence is None else turbulence.key
         if turbulence is not self._turbulence or key != self._key:
             self._columns["gust_step"][...] = 0

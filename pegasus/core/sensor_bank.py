@@ -264,7 +264,8 @@ class SensorTable:
             if isinstance(argument, Argument) and argument.values:
                 arrays = uniform_values(argument) | arrays
         program = program_of(measured, *arguments, count=count)
-        launch = self._launches[way] = program.launch(arrays, self.count, apart=False)
+        launch: Callable[[], None] = program.launch(arrays, self.count, apart=False).run
+        self._launches[way] = launch
         return launch
 
     def arguments(self, way: str) -> tuple[Any, ...]:
