@@ -57,19 +57,12 @@ class Kernel:
 
     Args:
         function: The function; its arguments after `i` are the dataclass of columns and plain numbers.
-        replaced: Step functions in place of others that it calls, by name.
-        kinds: Dataclasses of columns in place of others, which they derive from.
     """
 
     saved_as = "code"
 
-    def __init__(
-        self,
-        function: Callable[..., None],
-        replaced: Mapping[str, Callable[..., Any]] | None = None,
-        kinds: Mapping[type, type] | None = None,
-    ) -> None:
-        self._function, self._replaced, self._kinds = function, dict(replaced or {}), dict(kinds or {})
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
         self._kernel: Any = None
 
     def launch(self, rows: "Rows", count: int, *values: float, apart: bool = False) -> "Launch":
@@ -83,19 +76,18 @@ class Kernel:
         """
         with _LOCK:
             if self._kernel is None:
-                self._kernel = _loaded(self._function, self._replaced, self._kinds, rows.device)
+                self._kernel = _loaded(self._function, rows.device)
         return Launch(self._kernel, rows, count, values, apart=apart)
 
 
 @functools.cache
-def shared_kernel(function: Callable[..., None], *kinds: tuple[type, type]) -> Kernel:
+def shared_kernel(function: Callable[..., None]) -> Kernel:
     """Return the kernel of a step function, the same one at each call.
 
     Args:
         function: The step function.
-        kinds: Pairs of a dataclass of columns and the one in its place, which derives from it.
     """
-    return Kernel(function, kinds=dict(kinds))
+    return Kernel(function)
 
 
 class Rows:
@@ -240,12 +232,7 @@ def _array(values: Any, element: type, dimensions: int, device: str) -> tuple[An
     return made, []
 
 
-def _loaded(
-    function: Callable[..., None],
-    replaced: Mapping[str, Callable[..., Any]],
-    kinds: Mapping[type, type],
-    device: str,
-) -> Any:
+def _loaded(function: Callable[..., None], device: str) -> Any:
     """Return the kernel of a function, compiled for a device or from the cache.
 
     Raises:
@@ -253,19 +240,13 @@ def _loaded(
     """
     start_warp()
     try:
-        kernel = kernel_of(function, replaced, kinds)
+        kernel = kernel_of(function)
         announce_compilation(kernel.module.name)
         if device == "cpu":
             with compiled_once(kernel.module.name):
                 kernel.module.load("cpu")
     except Exception as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        if replaced:
-            raise ConfigError(
-                f"{', '.join(_customs(replaced))} cannot be compiled: {reason}",
-                field="custom law",
-                remedy="use numbers, vectors and the functions of pegasus.base.step_math only",
-            ) from error
         raise ConfigError(
             f"{function.__name__} cannot be compiled: {reason}",
             field="step",
@@ -297,16 +278,6 @@ def compiled_once(name: str) -> Iterator[None]:
                 except BlockingIOError:
                     time.sleep(_POLL)
         yield
-
-
-def _customs(replaced: Mapping[str, Callable[..., Any]]) -> list[str]:
-    """Return the names of functions that stand in place of others, or that those choose among."""
-    names: list[str] = []
-    for function in replaced.values():
-        chosen = [value for name, value in function.__globals__.items() if name.startswith("law_")]
-        generated = function.__module__.startswith("pegasus.generated")
-        names += [law.__name__ for law in chosen] if generated else [function.__name__]
-    return names
 
 
 def announce_compilation(module: str) -> None:

@@ -6,9 +6,10 @@ import dis
 import functools
 import hashlib
 import inspect
+import linecache
 import math
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -16,7 +17,6 @@ import numpy as np
 import warp as wp
 
 from pegasus.base.components import annotations_of
-from pegasus.base.generated_functions import digest, written
 from pegasus.base.step_types import (
     BUILTINS,
     Column,
@@ -178,20 +178,7 @@ def _floored(index: ast.expr) -> ast.expr:
     return _at(index, ast.Call(largest, [index, ast.Constant(0)], []))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Linking:
-    """Module of Warp that functions are compiled into, and what stands in place of others there."""
-
-    module: Any
-    replaced: Mapping[str, Callable[..., Any]]
-    kinds: Mapping[type, type]
-
-
-def kernel_of(
-    function: Callable[..., None],
-    replaced: Mapping[str, Callable[..., Any]],
-    kinds: Mapping[type, type],
-) -> Any:
+def kernel_of(function: Callable[..., None]) -> Any:
     """Return the kernel of Warp that calls a step function for each row.
 
     A thread runs as many rows one after another as the last argument says, from that before it on: the
@@ -199,28 +186,24 @@ def kernel_of(
 
     Args:
         function: The step function.
-        replaced: Step functions in place of others that it calls, by name.
-        kinds: Dataclasses of columns in place of others.
     """
     title = f"{function.__module__}.{function.__name__}".replace(".", "_")
-    if replaced:
-        title += f"_{digest(*replaced.values())}"
-    linking = _Linking(wp.get_module(title), replaced, kinds)
+    module = wp.get_module(title)
     hints = get_type_hints(function)
     arguments = list(inspect.signature(function).parameters)[1:]
-    compiled = _compiled(function, linking)
-    annotations = {name: _argument(hints[name], kinds) for name in arguments}
+    compiled = _compiled(function, module)
+    annotations = {name: _argument(hints[name]) for name in arguments}
     annotations |= {"start": wp.int32, "run": wp.int32}
     text = f"    contiguous({arguments[0]})\n"
     text += "    first = start + wp.tid() * run\n    for i in range(first, first + run):\n"
     text += f"        step({', '.join(['i', *arguments])})\n"
-    scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], linking.module)}
+    scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], module)}
     head = f"def {title}({', '.join(annotations)}):  # {_TRANSLATION}\n"
-    outer = written(title, head + text, scope)
+    outer = _written(title, head + text, scope)
     outer.__annotations__ = annotations
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
-    linking.module.options |= {"enable_backward": False, "block_dim": 1, "max_unroll": _LONGEST_UNROLLED}
-    kernel: Any = wp.Kernel(func=outer, key=title, module=linking.module)  # type: ignore[no-untyped-call]
+    module.options |= {"enable_backward": False, "block_dim": 1, "max_unroll": _LONGEST_UNROLLED}
+    kernel: Any = wp.Kernel(func=outer, key=title, module=module)  # type: ignore[no-untyped-call]
     return kernel
 
 
@@ -242,15 +225,15 @@ def _contiguity(rows: Any, module: Any) -> Any:
     return wp.Function(func=contiguous, key=key, namespace="", module=module, native_snippet=text)
 
 
-def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
+def _compiled(function: Callable[..., Any], module: Any) -> Any:
     """Return the function of Warp for a step function, made with all that it calls if it is new."""
     if function is length:
         function = _table_length
     if function in _NATIVE:
         return _NATIVE[function]
     key = f"{function.__module__}.{function.__qualname__}".replace(".", "_").replace("<locals>", "local")
-    if key in linking.module.functions:
-        return linking.module.functions[key]
+    if key in module.functions:
+        return module.functions[key]
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"{function!r} is not a plain function")
     scope: dict[str, Any] = {"wp": wp}
@@ -258,28 +241,26 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
     for name in sorted(
         {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
     ):
-        if name in linking.replaced:
-            scope[name] = _compiled(linking.replaced[name], linking)
-        elif name in function.__globals__:
+        if name in function.__globals__:
             value = function.__globals__[name]
             if isinstance(value, tuple):
                 tables.append(name)
                 scope[name] = _constant_table(f"{function.__module__}.{name}", value)
             else:
-                scope[name] = _counterpart(value, linking)
+                scope[name] = _counterpart(value, module)
     copy = types.FunctionType(function.__code__, scope, function.__name__)
     hints = get_type_hints(function)
     copy.__annotations__ = {}
     for name in inspect.signature(function).parameters:
         if name not in hints:
             raise TypeError(f"argument {name} of {function.__name__} has no annotation")
-        copy.__annotations__[name] = _argument(hints[name], linking.kinds)
+        copy.__annotations__[name] = _argument(hints[name])
     copy.__module__ = function.__module__
     scope["contiguous_table"] = _contiguous_table
     given = [name for name, hint in hints.items() if hint == Reals]
     rewriting = _Rewriting(tables, given)
-    made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=[rewriting])
-    return linking.module.functions.get(key, made)
+    made = wp.Function(func=copy, key=key, namespace="", module=module, code_transformers=[rewriting])
+    return module.functions.get(key, made)
 
 
 @functools.cache
@@ -289,7 +270,7 @@ def _constant_table(title: str, values: tuple[float, ...]) -> Any:
     name = title.replace(".", "_")
     # By a decorator in source, without which Warp sees no result.
     text = f"@wp.func_native(numbers)\ndef {name}(k: wp.int32) -> wp.float64:\n    ...\n"
-    return written(name, text, {"wp": wp, "numbers": numbers})
+    return _written(name, text, {"wp": wp, "numbers": numbers})
 
 
 def _table_length(values: Reals) -> int:
@@ -315,7 +296,7 @@ _NATIVE: dict[Callable[..., Any], Any] = {bits_of: _bits_of, number_of: _number_
 """Functions in C++; Warp 1.8 has no `cast`."""
 
 
-def _counterpart(value: Any, linking: _Linking) -> Any:
+def _counterpart(value: Any, module: Any) -> Any:
     try:
         if value in BUILTINS:
             return getattr(wp, BUILTINS[value])
@@ -328,13 +309,13 @@ def _counterpart(value: Any, linking: _Linking) -> Any:
     if isinstance(value, float):
         return wp.float64(value)
     if inspect.isfunction(value):
-        return _compiled(value, linking)
+        return _compiled(value, module)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return struct_of(value)
     return value
 
 
-def _argument(hint: Any, kinds: Mapping[type, type]) -> Any:
+def _argument(hint: Any) -> Any:
     if hint in NUMBERS:
         return NUMBERS[hint]
     if hint == Reals:
@@ -342,7 +323,7 @@ def _argument(hint: Any, kinds: Mapping[type, type]) -> Any:
     if get_origin(hint) in (Column, Table):
         return _array_of(hint)
     if any(get_origin(field) in (Column, Table) for field in annotations_of(hint).values()):
-        return rows_struct(kinds.get(hint, hint))
+        return rows_struct(hint)
     return struct_of(hint)
 
 
@@ -406,4 +387,20 @@ def filled_struct(kind: type, value: Any, device: str) -> Any:
             setattr(made, name, array)
         elif _nested(hint):
             setattr(made, name, filled_struct(hint, getattr(value, name), device))
+    return made
+
+
+def _written(name: str, text: str, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a function from generated source, which tracebacks and Warp can read.
+
+    Args:
+        name: Name of the function in the source.
+        text: The source.
+        names: Global names that it uses.
+    """
+    file = f"<pegasus {name} {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {**names, "__name__": f"pegasus.generated.{name}"}
+    exec(compile(text, file, "exec"), scope)
+    made: Callable[..., Any] = scope[name]
     return made

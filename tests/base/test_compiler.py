@@ -14,7 +14,6 @@ pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus.base.compiler import Kernel, Rows, compiled_once
 from pegasus.base.frames import quaternion_from_rotation_vector
-from pegasus.base.generated_functions import digest, written
 from pegasus.base.step_math import (
     Column,
     Quat,
@@ -237,46 +236,6 @@ def test_literals_keep_all_their_digits():
     Kernel(write_literals).launch(Rows(Literals, compiled), 1)()
     write_literals(0, Rows(Literals, plain).python)
     assert compiled["w"].tobytes() == plain["w"].tobytes()
-
-
-def other_branch(p: Parameters, x: Real) -> tuple[Real, Vec3]:
-    """Stand in for `branch`."""
-    return p.gain + 0.0 * x, Vec3(1.0, 2.0, 3.0)
-
-
-def test_a_step_function_is_replaced_by_another():
-    """If this fails, a custom model is compiled but not used."""
-    first, second = arrays(), arrays()
-    Kernel(steps).launch(Rows(Values, first), 7, 0.01)()
-    Kernel(steps, {"branch": other_branch}).launch(Rows(Values, second), 7, 0.01)()
-    assert (first["v"] != second["v"]).any()
-    rows, plain = second["x"].copy(), arrays()
-    p, w = plain["parameters"][0], Table(plain["w"].copy(), float)
-    number = 1.5 + tilted(turned(p, 0, w))
-    plain["w"][0, 2] = w[0, 2]
-    assert rows[0] == pytest.approx(math.sin(number) + math.exp(-number * number) + _rest(plain), rel=1e-12)
-
-
-def _rest(plain):
-    q = normalized(quaternion_product(Quat(*plain["q"][0]), Quat(0.1, 0.2, 0.3, 0.9)))
-    v, w = Vec3(*plain["v"][0]), Vec3(1.0, 2.0, 3.0)
-    turned = rotate(q, v) + rotate_inverse(q, w) * 0.5 - cross(w, v)
-    return math.log(1.0 + math.sqrt(norm(turned))) + (plain["w"][0] > 0).sum()
-
-
-def test_a_digest_sees_what_a_function_calls():
-    """If this fails, a function that is defined anew runs as it was before."""
-    parts = {"norm": norm, "clamped": clamped, "FACTOR": 2.0}
-    first = written("own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", parts)
-    same = written("own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", parts)
-    other = written(
-        "own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", {**parts, "FACTOR": 3.0}
-    )
-    inner = written(
-        "own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", {**parts, "clamped": total}
-    )
-    assert digest(first) == digest(same)
-    assert len({digest(first), digest(other), digest(inner)}) == 3
 
 
 _PRINTS_MEANWHILE = """

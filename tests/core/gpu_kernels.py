@@ -41,7 +41,7 @@ with Simulation("flat", observers=[EnergyAudit()]) as sim:
     pilot.takeoff()
     sim.run(1.2)
 for function in (lab_kernels.take_motion, lab_kernels.reset_motion, lab_kernels.find_body_force):
-    kept(function, {}, {})
+    kept(function)
 with tempfile.TemporaryDirectory() as folder:
     for key, kernel in kernels.items():
         kernel.module.options["block_dim"] = 256
