@@ -9,7 +9,7 @@ import inspect
 import linecache
 import math
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
