@@ -183,10 +183,12 @@ class Launch:
         self._setters = [[_setter(command, k) for command in self._commands] for k in (4, 5)]
         self._step, self._steps = 0, 1
         several = len(self._calls) > 1
-        self.run: Any = functools.partial(run_together, self._calls) if several else self._calls[0]
+        only: Any = self._calls[0]
+        own = only if isinstance(only, functools.partial) else functools.partial(only)
+        run: Any = functools.partial(run_together, self._calls) if several else own
+        run.launch = self
+        self.run: Callable[[], None] = run
         """Function that runs all rows once, in less time than a call; it keeps the launch alive."""
-        if isinstance(self.run, functools.partial):
-            self.run.launch = self  # type: ignore[attr-defined]
 
     def __call__(self, steps: int = 1, *, step: int = 0) -> None:
         """Run all rows.
