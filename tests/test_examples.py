@@ -17,6 +17,7 @@ from pegasus.dynamics import MOTORS, Motor
 from pegasus.environment import WINDS, Wind
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import Accelerometer, Gyroscope
+from tests.dynamics.by_law import motor_speed
 from tests.example_rig import EXAMPLES, load_example
 from tests.flyers import PLAIN_IRIS
 
@@ -217,7 +218,7 @@ def test_own_motor(example):
     module = example("own_motor")
     assert module.main() == pytest.approx(2.0, abs=0.1)
     motor = build(Motor, MOTORS, {"model": "slew", "rate": 100.0}, field="motor")
-    assert motor.step(np.array([[5.0]]), np.array([[9.0]]), 0.01) == pytest.approx(6.0)
+    assert motor_speed(motor, np.array([[5.0]]), np.array([[9.0]]), 0.01) == pytest.approx(6.0)
 
 
 def test_own_drag(example):

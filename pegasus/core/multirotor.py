@@ -287,9 +287,9 @@ class Multirotor:
         return self._varied or [replace(self._nominal, **own)]
 
     @property
-    def wake(self) -> Array | None:
-        """Air velocity that the jets of other vehicles cause at each rotor, world [m/s], shape (N, R, 3)."""
-        return self.columns["wake"] if self.columns["wake"].any() else None
+    def wake(self) -> Array:
+        """Air velocity at each rotor beyond the wind, such as by jets, world [m/s], shape (N, R, 3)."""
+        return self.columns["wake"]
 
     @property
     def rotor_count(self) -> int:

@@ -234,9 +234,10 @@ class Magnetometer(CompiledSensor):
     @property
     def _is_gridded(self) -> bool:
         """Whether the field is interpolated in the step function."""
-        environment = self.environment
+        # A sensor that is bound to no vehicle has its errors only.
+        environment = getattr(self, "environment", None)
         model = getattr(environment, "magnetic_field", None)
-        return type(model) is WorldMagneticModel and not environment.steel
+        return environment is not None and type(model) is WorldMagneticModel and not environment.steel
 
     @classmethod
     def settled(cls, columns: Mapping[str, Array], environment: Environment) -> bool:

@@ -15,7 +15,6 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.step_math import Vec3
 from pegasus.control import GeometricController, trajectories
 from pegasus.core.model_wrench import MotionSamples, measured_wrench, model_wrench
-from pegasus.dynamics import LinearDrag
 from pegasus.environment import UsStandardAtmosphere1976
 from pegasus.recording import read_neurobem, wrench_residuals
 from pegasus.recording.flight_data import NEUROBEM_COLUMNS
@@ -230,14 +229,6 @@ def test_wrong_vehicles(flown):
         wrench_residuals("typhoon_h", [flight])
     with pytest.raises(ConfigError, match=r"air_density = 0.0: must be above 0 kg/m\^3"):
         wrench_residuals("iris", [flight], air_density=0.0)
-
-    class Held(LinearDrag):
-        def wrench(self, *arguments):
-            raise AssertionError
-
-    drone = Multirotor("iris", count=len(flight.time), drag=Held(coefficients=(1.0, 1.0, 1.0)))
-    with pytest.raises(ConfigError, match="drag of vehicle 'iris' = 'Held': is a model in NumPy"):
-        model_wrench(drone, flight.samples, air_density=1.2)
 
 
 def test_other_laws_of_motor_and_thrust_curve(flown):
