@@ -129,5 +129,7 @@ def inverse(inertia: Array) -> Array:
         ]
         for i in range(3)
     ]
-    determinant = sum(matrix[0][j] * cofactors[0][j] for j in range(3))
+    # Not by `sum`, which adds otherwise since Python 3.12.
+    a, b, c = (matrix[0][j] * cofactors[0][j] for j in range(3))
+    determinant = a + b + c
     return np.array([[cofactors[j][i] / determinant for j in range(3)] for i in range(3)])

@@ -99,6 +99,10 @@ class Runner:
             return function(*args, **named)
         if function in (min, max) and len(args) == 1:
             args = tuple(args[0])
+        if function is sum:
+            args = (list(args[0]), *args[1:])
+            if any(isinstance(value, Symbol) for value in args[0]):
+                raise TypeError("`sum` has had other bits since Python 3.12; add the numbers in a loop")
         if any(isinstance(a, Symbol) for a in args) and function in self._own:
             return self._own[function](*args)
         is_container = isinstance(getattr(function, "__self__", None), list | dict | set)

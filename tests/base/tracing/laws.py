@@ -118,7 +118,12 @@ def closures(x: Real) -> Real:
         return f(f(y))
 
     parts = [twice(inner, x + k) for k in range(3)]
-    return sum(parts) + twice(lambda y: y if y > 1 else y + 0.5, x)
+    return parts[0] + parts[1] + parts[2] + twice(lambda y: y if y > 1 else y + 0.5, x)
+
+
+def has_sum(x: Real) -> Real:
+    """Return a sum whose bits depend on the version of Python."""
+    return sum([x, 2.0 * x, 1e-3])
 
 
 def stores(x: Real) -> Real:
@@ -177,7 +182,10 @@ class Scale:
 
 def handed_over(x: Real, *functions: Callable[[Real], Real]) -> Real:
     """Return the sum of what functions give."""
-    return sum(f(x) for f in functions)
+    total = 0.0
+    for f in functions:
+        total += f(x)
+    return total
 
 
 HANDED = (

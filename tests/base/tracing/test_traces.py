@@ -32,6 +32,7 @@ from tests.base.tracing.plant_step import STATE, flying, step_of, step_trace
         (laws.has_half_return, "return x", "returns nothing on another way"),
         (laws.has_loop_else, "for k in range(3):", "no `else` of a loop"),
         (laws.has_length, "for k in range(int(x)):", "is no length"),
+        (laws.has_sum, "return sum([x, 2.0 * x, 1e-3])", "add the numbers in a loop"),
         (laws.has_raise, 'raise ValueError("below 0")', "cannot be raised for some rows"),
     ],
 )
