@@ -90,7 +90,20 @@ class Copied(Record):
 
     def restored(self, restorer: Restorer, number: int, live: Any) -> Any:
         """Return a copy."""
-        return copy.deepcopy(self.value)
+        return copied(self.value)
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of an object; that of a random stream has the same children."""
+    if isinstance(value, np.random.Generator):
+        return np.random.Generator(copied(value.bit_generator))
+    if isinstance(value, np.random.BitGenerator):
+        # A copy by numpy 1 has a seed of its own.
+        kind: Any = type(value)
+        made = kind(copy.deepcopy(value.seed_seq))
+        made.state = value.state
+        return made
+    return copy.deepcopy(value)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ The class attribute `saved_as` says how objects are saved:
 - `nothing`: they are made anew from others when they are next needed; None takes their place.
 """
 
-import copy
 import pickle
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -44,6 +43,7 @@ from pegasus.base.saved_records import (
     SharedObject,
     Value,
     View,
+    copied,
     empty,
     fields_of,
     memory_of,
@@ -149,7 +149,7 @@ class _Saver:
         if isinstance(value, FunctionType | MethodType | BuiltinFunctionType | partial):
             return self._function(value, path)
         if isinstance(value, _COPIED):
-            return Copied(copy.deepcopy(value))
+            return Copied(copied(value))
         if kind in _LOCKS:
             return Lock(_LOCKS[kind])
         way = getattr(kind, "saved_as", "attributes")
@@ -219,7 +219,7 @@ class _Saver:
             state = value.__getstate__() if own else None
         except (TypeError, ValueError):
             try:
-                return Copied(copy.deepcopy(value))
+                return Copied(copied(value))
             except Exception:  # Whatever the class raises.
                 raise _unsaved(value, path) from None
         pairs = self._pairs(value, path) if isinstance(value, dict) else []
