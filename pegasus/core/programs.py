@@ -4,12 +4,13 @@ Warp is imported when a program is first made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.tracing import column, structure, uniform, uniform_values, varied
+from pegasus.base.tracing import column, shape, structure, uniform, uniform_values, varied
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.columns import copy_columns
 from pegasus.model.machine import Machine
@@ -28,17 +29,16 @@ def machines_of(vehicle: Vehicle) -> list[Machine]:
     return [machine_of(vehicle.layout, parameters, diameter) for parameters in vehicle.parameters]
 
 
-def model_argument(name: str, models: Sequence[Any], count: int) -> Any:
+def model_argument(name: str, models: Sequence[Any]) -> Any:
     """Return the models of copies as an argument of a trace.
 
     Args:
         name: Name of the argument.
         models: One for all copies, or one for each.
-        count: Number of copies.
     """
     if len(models) == 1:
         return uniform(name, models[0])
-    return varied(name, [models[k % len(models)] for k in range(count)])
+    return varied(name, models)
 
 
 def launch_of(
@@ -124,8 +124,8 @@ class VehicleGroup:
         device: str = "cpu",
     ) -> None:
         self.columns, self.count = columns, count
-        self.machine = model_argument("machine", machines, count)
-        self.body = model_argument("body", [machine.body for machine in machines], count)
+        self.machine = model_argument("machine", machines)
+        self.body = model_argument("body", [machine.body for machine in machines])
         self.rotor_count, self.device = vehicle.rotor_count, device
         self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
@@ -180,7 +180,7 @@ class VehicleGroup:
 def grouped(
     vehicles: Sequence[Vehicle], columns: Mapping[str, Array], alarm: Array
 ) -> Sequence[VehicleGroup]:
-    """Return groups of neighbouring vehicles with equal models.
+    """Return groups of neighbouring rows with one code and, of different vehicles, equal models.
 
     Args:
         vehicles: All vehicles, in the order of their rows.
@@ -192,7 +192,10 @@ def grouped(
     for vehicle in vehicles:
         machines, end = machines_of(vehicle), first + vehicle.count
         last = runs[-1] if runs else None
-        if last is not None and _are_alike(last[0], last[1], vehicle, machines):
+        if len(machines) > 1:
+            for start, stop in runs_of_one_code(machines):
+                runs.append((vehicle, machines[start:stop], first + start, first + stop))
+        elif last is not None and _are_alike(last[0], last[1], vehicle, machines):
             runs[-1] = (*last[:3], end)
         else:
             runs.append((vehicle, machines, first, end))
@@ -210,6 +213,18 @@ def grouped(
         )
         for vehicle, machines, start, end in runs
     ]
+
+
+def runs_of_one_code(machines: Sequence[Machine]) -> list[tuple[int, int]]:
+    """Return first and last places, the latter excluded, of neighbouring models that differ in numbers only.
+
+    Copies may differ in whole numbers and lengths of tables too, for which code is made.
+
+    Args:
+        machines: The models.
+    """
+    alike = [len(list(run)) for _, run in groupby(map(shape, machines))]
+    return list(pairwise(accumulate(alike, initial=0)))
 
 
 def _are_alike(

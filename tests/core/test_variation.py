@@ -172,6 +172,51 @@ def test_too_weak_copies_are_refused_when_they_join():
         simulation.add(Multirotor(PLAIN_IRIS, count=2, variation={"mass": [1.5, 9.0]}))
 
 
+ELECTRIC = {"model": "electric", "kv": 870, "resistance": 0.15, "nominal_voltage": 12.0, "inertia": 5e-5}
+PROPELLER = {"model": "propeller", "diameter": 0.25, "thrust_coefficient": [0.11, 0.05]}
+TABLES = [[0.0, 0.4], [0.0, 0.123], [0.0, 0.4]]
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "alone"),
+    [
+        ("motor.regenerative", [0, 1, 0], [False, True, False]),
+        ("thrust_curve.advance_ratio", TABLES, TABLES),
+    ],
+)
+def test_copies_that_need_other_code_fly_as_alone(field, values, alone):
+    """Copies would fly with the whole number, or the table, of the first one."""
+    section, name = field.split(".")
+    model = {
+        **IRIS,
+        "motor": {**ELECTRIC, "max_speed": 1000.0},
+        "thrust_curve": {**PROPELLER, "advance_ratio": [0.0, 0.4], "power_coefficient": [0.045, 0.03]},
+    }
+    places = [[3.0 * k, 0.0, 20.0] for k in range(3)]
+
+    def flown(model, count, position, **options):
+        drone = Multirotor(model, count=count, position=position, sensors={}, backends=[Slowing()], **options)
+        fly([drone], 0.5)
+        return drone.state
+
+    batch = flown(model, 3, places, variation={field: values})
+    for k, value in enumerate(alone):
+        single = flown({**model, section: {**model[section], name: value}}, 1, places[k])
+        for part in STATE:
+            np.testing.assert_array_equal(getattr(batch, part)[k], getattr(single, part)[0])
+    assert np.abs(batch.rotor_speed[1] - batch.rotor_speed[0]).max() > 1.0
+
+
+class Slowing(Constant):
+    """Commands that fall within the flight."""
+
+    def __init__(self):
+        super().__init__(800.0)
+
+    def command(self, t):
+        return super().command(t) * (1.0 if t < 0.3 else 0.25)
+
+
 def test_controllers_know_the_file_only():
     """A heavier copy would sink for ever, or a controller would be told the truth."""
     controller = GeometricController(trajectories.hold(height=HIGH[2]), spin_up=0.0)

@@ -91,7 +91,7 @@ def varied(name: str, values: Sequence[Any]) -> Argument:
 
     Args:
         name: Name of the input.
-        values: Structures that differ in numbers only, one per row.
+        values: Structures that differ in numbers only, one per row; see `shape`.
     """
     return Argument(name, type(values[0]), 0, tuple(values))
 
@@ -324,6 +324,24 @@ def structure(argument: Any) -> Any:
 
     made = walk(argument.name, argument.values, note)
     return (*found, _literals(made))
+
+
+def shape(value: Any) -> Any:
+    """Return what parameters must have in common to be those of `varied`: all but their numbers.
+
+    Args:
+        value: The parameters.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        literal = {f.name for f in fields(value) if f.metadata.get("literal")}
+        parts = {f.name: getattr(value, f.name) for f in fields(value)}
+        return type(value), tuple(p if name in literal else shape(p) for name, p in parts.items())
+    if isinstance(value, tuple):
+        numbers = all(type(x) in (float, int, np.float64) for x in value)
+        return len(value) if numbers else tuple(map(shape, value))
+    if isinstance(value, float | np.floating | Vec3 | Quat):
+        return type(value) if isinstance(value, Vec3 | Quat) else float
+    return len(value) if isinstance(value, np.ndarray) else (type(value), value)
 
 
 def _literals(value: Any) -> Any:
