@@ -19,7 +19,7 @@ class _Kind(NamedTuple):
     name: str
     """The kind with its article."""
     remedy: str
-    """What to do with such a file: the option that takes it, or the program that converts it."""
+    """How to use such a file: the option that takes it, or the program that converts it."""
 
 
 _MESH = "export it as glTF (.glb), as Blender does, and name that as usd: in a world or vehicle file"

@@ -204,7 +204,7 @@ class Injection:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended for all copies and cannot begin again."""
+        """True if it has ended for all copies and cannot begin again."""
         return bool(self.ended[self.chosen].all())
 
     def kept(self, name: str, make: Callable[[], Array]) -> Array:

@@ -1,4 +1,4 @@
-"""Where and when faults begin: regions of the world, and comparisons of a quantity of a vehicle."""
+"""Conditions for the beginning of faults: regions of the world, and comparisons of a vehicle's quantity."""
 
 import math
 import operator

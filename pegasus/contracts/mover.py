@@ -28,7 +28,7 @@ class Mover(ABC):
     name: str
     """Unique name, such as "platform"; its prim is /World/platform."""
     objects: Sequence[RenderObject]
-    """What is drawn and labelled, one for each part, of one entity or several."""
+    """Parts that are drawn and labelled; they belong to one entity or to several."""
     shapes: Sequence[Sequence[Collider]]
     """Collision shapes of each part in its frame; vehicles pass through a part without any."""
 

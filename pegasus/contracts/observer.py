@@ -4,7 +4,7 @@ import math
 from typing import Protocol, TypeVar
 
 S = TypeVar("S", contravariant=True)
-"""What an observer asks of a simulation; most take a whole `Simulation`."""
+"""Type of the simulation that an observer is given: `Simulation` for most."""
 
 _LEAST_STATE_RATE = 100.0  # [Hz]
 

@@ -20,7 +20,7 @@ class Frame:
 
 
 class Source(Protocol):
-    """Source of frames for whoever shows a run."""
+    """Frames of a run over time, for panels and servers that show it."""
 
     @property
     def span(self) -> tuple[float, float]:

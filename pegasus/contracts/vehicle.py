@@ -59,7 +59,7 @@ class Surroundings(Protocol):
 
 
 class Airframe(Protocol):
-    """What N vehicles of one kind are made of; values of `parameters` may differ between the copies."""
+    """Description, parameters and models of N vehicles of one kind; copies may differ in `parameters`."""
 
     @property
     def spec(self) -> VehicleSpec:
@@ -131,7 +131,7 @@ class Vehicle(Airframe, Protocol):
 
     @property
     def has_own_wrench(self) -> bool:
-        """Whether a function in Python adds a wrench to each step."""
+        """True if a Python function gives a wrench for each step."""
 
     @property
     def rotor_centers(self) -> Array:

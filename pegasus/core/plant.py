@@ -104,7 +104,7 @@ class Plant:
         """Return the launch that sets the motion after a step, with its energy if that is audited."""
         if self._audited is not None:
             return EnergyBalance(self._audited, self._groups, self.columns)
-        return launch_of(observe, Moved, {**self.columns}, self.count)
+        return launch_of(observe, Moved, self.columns, self.count)
 
     @property
     def audited(self) -> bool:

@@ -17,8 +17,9 @@ with the torque Q of the air. Wind, density, gravity and wakes are held over the
 in uniform air, of first order in wind that varies.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from pegasus.base.step_math import (
     NOTHING,
@@ -72,6 +73,9 @@ class Means:
     other_torque: Vec3
     shaft_power: Real
     electrical_power: Real
+
+
+M = TypeVar("M", Motion, Means)
 
 
 def times(x: Vec3, y: Vec3, z: Vec3, v: Vec3) -> Vec3:
@@ -141,8 +145,9 @@ def advance(
     k2, m2 = rates_at(*given, middle, moved(start, k1, 0.5 * dt))
     k3, m3 = rates_at(*given, middle, moved(start, k2, 0.5 * dt))
     k4, m4 = rates_at(*given, last, moved(start, k3, dt))
-    end = moved(start, summed_rates(k1, k2, k3, k4), dt / 6.0)
-    means = mean_of(m1, m2, m3, m4)
+    end = moved(start, combined([k1, k2, k3, k4]), dt / 6.0)
+    loads = combined([m1, m2, m3, m4])
+    means = Means(*(getattr(loads, field.name) * (1.0 / 6.0) for field in fields(loads)))
 
     q, w = end.orientation, angular_velocity(machine, end, last)
     speeds = shaft_speeds(machine, end, last, w)
@@ -316,36 +321,16 @@ def moved(y: Motion, rate: Motion, dt: Real) -> Motion:
     )
 
 
-def weighted(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Return a + 2 (b + c) + d, six times the mean of the four stages."""
+def combined(stages: Sequence[M]) -> M:
+    """Return a + 2 (b + c) + d of four stages, field by field: six times the mean over a step."""
+    return type(stages[0])(*(_sum([getattr(k, field.name) for k in stages]) for field in fields(stages[0])))
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    a, b, c, d = values
+    if isinstance(a, tuple):
+        return tuple(_sum(four) for four in zip(a, b, c, d, strict=True))
     return a + (b + c) * 2.0 + d
-
-
-def summed_rates(a: Motion, b: Motion, c: Motion, d: Motion) -> Motion:
-    """Return six times the mean rate over a step."""
-    return Motion(
-        weighted(a.position, b.position, c.position, d.position),
-        weighted(a.orientation, b.orientation, c.orientation, d.orientation),
-        weighted(a.velocity, b.velocity, c.velocity, d.velocity),
-        weighted(a.momentum, b.momentum, c.momentum, d.momentum),
-        tuple(weighted(*four) for four in zip(a.shafts, b.shafts, c.shafts, d.shafts, strict=True)),
-        tuple(weighted(*four) for four in zip(a.drives, b.drives, c.drives, d.drives, strict=True)),
-    )
-
-
-def mean_of(a: Means, b: Means, c: Means, d: Means) -> Means:
-    """Return the means over a step."""
-    sixth = 1.0 / 6.0
-    return Means(
-        weighted(a.rotor_force, b.rotor_force, c.rotor_force, d.rotor_force) * sixth,
-        weighted(a.rotor_torque, b.rotor_torque, c.rotor_torque, d.rotor_torque) * sixth,
-        weighted(a.drag_force, b.drag_force, c.drag_force, d.drag_force) * sixth,
-        weighted(a.drag_torque, b.drag_torque, c.drag_torque, d.drag_torque) * sixth,
-        weighted(a.other_force, b.other_force, c.other_force, d.other_force) * sixth,
-        weighted(a.other_torque, b.other_torque, c.other_torque, d.other_torque) * sixth,
-        weighted(a.shaft_power, b.shaft_power, c.shaft_power, d.shaft_power) * sixth,
-        weighted(a.electrical_power, b.electrical_power, c.electrical_power, d.electrical_power) * sixth,
-    )
 
 
 def is_bounded(velocity: Vec3, angular_velocity: Vec3) -> bool:

@@ -108,9 +108,9 @@ class Column:
     """Number of values per row; 0 for one value."""
     uniform: bool = False
     table: bool = False
-    """Whether it is a table of numbers that code reads by an index."""
+    """True for a table of numbers, of which the code reads some by an index."""
     rows: bool = False
-    """Whether the rows of its array may be longer than `width`."""
+    """True if a row of its array may hold more numbers than `width`; the first ones are used."""
     kind: str = REAL
     """`real`, `integer` or `word`; an output has that of the input whose next value it is, else `real`."""
     length: int = 0
