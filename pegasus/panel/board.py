@@ -47,14 +47,14 @@ Listener = Callable[[Topic], None]
 
 
 class _Warnings(logging.Handler):
-    """Makes messages of what Pegasus logs, except of the panel's own errors, which are messages already."""
+    """Makes messages of what Pegasus logs, except of errors of panel and session, which are messages already."""
 
     def __init__(self, board: "Board") -> None:
         super().__init__(logging.WARNING)
         self._board = board
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not record.name.startswith("pegasus.panel"):
+        if not record.name.startswith(("pegasus.panel", "pegasus.session")):
             text = " ".join(record.getMessage().split())
             self._board.report(text, error=record.levelno >= logging.ERROR)
 

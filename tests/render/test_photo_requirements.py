@@ -26,9 +26,10 @@ def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPat
         return importer(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    monkeypatch.setattr(
-        renderers.importlib, "import_module", lambda name: refuse(name) if name == package else module(name)
-    )
+    def import_module(name: str, *args: Any, **more: Any) -> Any:
+        return refuse(name) if name == package else module(name, *args, **more)
+
+    monkeypatch.setattr(renderers.importlib, "import_module", import_module)
     with pytest.raises(ConfigError, match=rf"{package}.* pip install pegasus-multirotor\[photo\]"):
         MitsubaRenderer()
 
