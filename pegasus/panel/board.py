@@ -47,7 +47,7 @@ Listener = Callable[[Topic], None]
 
 
 class _Warnings(logging.Handler):
-    """Makes messages of what Pegasus logs, except of errors of panel and session, which are messages already."""
+    """Makes messages of what Pegasus logs, except of errors of the panel, which are messages already."""
 
     def __init__(self, board: "Board") -> None:
         super().__init__(logging.WARNING)

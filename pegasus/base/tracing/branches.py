@@ -31,12 +31,17 @@ def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol 
         operations: Operations, each after those that it needs.
         kept: Numbers of those that are needed afterwards, or cannot be in a branch.
     """
+    users: dict[int, list[Symbol]] = {s.place: [] for s in operations}
+    for s in operations:
+        for a in s.operands:
+            if a.place in users:
+                users[a.place].append(s)
     owner: dict[int, Branch] = {}
-    for branch in sorted(_branches(operations, kept), key=lambda b: -len(b.members)):
+    for branch in sorted(_branches(operations, users, kept), key=lambda b: -len(b.members)):
         apart = not any(s.place in owner for s in branch.members)
-        if apart and not _needs_itself(operations, branch, owner):
+        if apart and not _needs_itself(users, branch, owner):
             owner |= {s.place: branch for s in branch.members}
-    within, done = {s.place for s in operations}, set[int]()
+    done = set[int]()
     ordered: list[Symbol | Branch] = []
     waiting = list(reversed(operations))
     while waiting:
@@ -49,8 +54,8 @@ def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol 
         needed = [
             a
             for m in members
-            for a in _symbols(m)
-            if a.place in within and a.place not in done and a.place not in places
+            for a in m.operands
+            if a.place in users and a.place not in done and a.place not in places
         ]
         if needed:
             waiting += [s, *needed]
@@ -60,24 +65,19 @@ def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol 
     return ordered
 
 
-def _symbols(s: Symbol) -> list[Symbol]:
-    return [a for a in s.args if isinstance(a, Symbol)]
-
-
-def _branches(operations: Sequence[Symbol], kept: set[int]) -> list[Branch]:
+def _branches(
+    operations: Sequence[Symbol], users: Mapping[int, list[Symbol]], kept: set[int]
+) -> list[Branch]:
     """Return the branches that are worth a jump."""
-    users: dict[int, list[Symbol]] = {s.place: [] for s in operations}
     groups: dict[int, list[Symbol]] = {}
     for s in operations:
-        for a in _symbols(s):
-            users.get(a.place, []).append(s)
         if s.op == "select" and s.kind != TRUTH:
             groups.setdefault(s.args[0].place, []).append(s)
     found: list[Branch] = []
     for choices in groups.values():
         while choices:
             sides = [_side(users, kept, choices, k) for k in (1, 2)]
-            needed = {a.place for side in sides for s in side for a in _symbols(s)}
+            needed = {a.place for side in sides for s in side for a in s.operands}
             if any(s.place in needed for s in choices):
                 # They are made within the side that needs them.
                 choices = [s for s in choices if s.place not in needed]
@@ -85,7 +85,7 @@ def _branches(operations: Sequence[Symbol], kept: set[int]) -> list[Branch]:
             if len(sides[0]) + len(sides[1]) < _WORTH:
                 break
             branch = Branch(tuple(choices), (sides[0], sides[1]))
-            if not _needs_itself(operations, branch, {}):
+            if not _needs_itself(users, branch, {}):
                 found.append(branch)
                 break
             # The last choices need what others from outside make of the first ones.
@@ -111,21 +111,23 @@ def _side(
         free = s.place in users and s.place not in kept and s.place not in chosen
         if free and s.place not in inside and all(is_needed_there(s, user) for user in users[s.place]):
             inside[s.place] = s
-            for a in _symbols(s):
+            for a in s.operands:
                 heappush(waiting, (-a.place, a))
     return [inside[place] for place in sorted(inside)]
 
 
-def _needs_itself(operations: Sequence[Symbol], branch: Branch, owner: Mapping[int, Branch]) -> bool:
+def _needs_itself(users: Mapping[int, list[Symbol]], branch: Branch, owner: Mapping[int, Branch]) -> bool:
     """Return whether a branch needs an operation from outside, or another branch, that needs the branch."""
     members, later = {s.place for s in branch.members}, set[int]()
-    grows = True
-    while grows:
-        grows = False
-        for s in operations:
-            if s.place in members or s.place in later:
-                continue
-            if any(a.place in members or a.place in later for a in _symbols(s)):
-                later |= {m.place for m in owner[s.place].members} if s.place in owner else {s.place}
-                grows = s.place in owner or grows
-    return any(a.place in later for s in branch.members for a in _symbols(s))
+    outside = {a.place for s in branch.members for a in s.operands if a.place in users} - members
+    # What comes after all of these operations matters only if it is of a branch that has earlier ones.
+    last = max(max(outside, default=-1), max(owner, default=-1))
+    waiting = [user for s in branch.members for user in users[s.place]]
+    while waiting:
+        s = waiting.pop()
+        if s.place > last or s.place in members or s.place in later:
+            continue
+        for m in owner[s.place].members if s.place in owner else [s]:
+            later.add(m.place)
+            waiting += users[m.place]
+    return not later.isdisjoint(outside)

@@ -142,8 +142,7 @@ class _Text:
         fixed: set[int] = set()
         uniform = {c.name for c in self._trace.inputs if c.uniform}
         for s in self._trace.operations:
-            symbols = [a for a in s.args if isinstance(a, Symbol)]
-            if all(a.args[0] in uniform if a.op == "input" else a.place in fixed for a in symbols):
+            if all(a.args[0] in uniform if a.op == "input" else a.place in fixed for a in s.operands):
                 fixed.add(s.place)
         return fixed
 

@@ -26,6 +26,7 @@ _JUMPS = {ast.Break: _BREAK, ast.Continue: _CONTINUE}
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Pass, ast.FunctionDef, ast.Import,
            ast.ImportFrom)  # fmt: skip
 _DEEPEST = 60
+_OLD = "$old"
 _PLAIN = (float, int, bool)
 _READING = frozenset({"get", "index", "items", "keys", "values"})
 _LIBRARIES = sys.stdlib_module_names | {"numpy"}
@@ -372,9 +373,7 @@ class _Body:
     def _stored(self, statement: ast.Assign | ast.AugAssign, names: Names) -> None:
         """Run an assignment under a condition: places keep their values where it does not hold."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if not any(
-            isinstance(t, ast.Subscript | ast.Attribute) for target in targets for t in ast.walk(target)
-        ):
+        if not any(map(_holds_place, targets)):
             exec(self._code.statement(statement), names)
             return
         if len(targets) != 1 or isinstance(targets[0], ast.Tuple | ast.List):
@@ -384,11 +383,23 @@ class _Body:
         old = eval(self._code.expression(reading), names)
         value = eval(self._code.expression(statement.value), names)
         if isinstance(statement, ast.AugAssign):
-            names[sources.VALUE], names["$old"] = value, old
-            sum_ = ast.BinOp(ast.Name("$old", ast.Load()), statement.op, ast.Name(sources.VALUE, ast.Load()))
-            value = eval(self._code.expression(ast.copy_location(sum_, statement)), names)
+            names[sources.VALUE], names[_OLD] = value, old
+            value = eval(self._code.expression(_changed(statement)), names)
         names[sources.VALUE] = merged(self._graph, self._graph.path, value, old)
         exec(self._code.assignment(place), names)
+
+
+@functools.cache
+def _changed(statement: ast.AugAssign) -> ast.expr:
+    """Return the expression of the value that an assignment such as `x += 1` assigns."""
+    old, other = (ast.copy_location(ast.Name(n, ast.Load()), statement) for n in (_OLD, sources.VALUE))
+    return ast.copy_location(ast.BinOp(old, statement.op, other), statement)
+
+
+@functools.cache
+def _holds_place(target: Any) -> bool:
+    """Return whether a target of an assignment is, or holds, a place in another object."""
+    return any(isinstance(part, ast.Subscript | ast.Attribute) for part in ast.walk(target))
 
 
 @functools.cache

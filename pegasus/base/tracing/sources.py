@@ -7,6 +7,7 @@ import ast
 import functools
 import linecache
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,17 +40,14 @@ def source_of(code: types.CodeType) -> Source | None:
     # A lambda has the names of its arguments and the column of its body.
     named = code.co_name != "<lambda>"
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    for node in _functions(code.co_filename):
+    for node in _functions(code) if named else _lambdas(code.co_filename):
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        if first != code.co_firstlineno or isinstance(node, ast.Lambda) is named:
+        if first != code.co_firstlineno:
             continue
         if isinstance(node, ast.FunctionDef):
             if node.name == code.co_name:
-                names = {
-                    n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-                }
-                inner = {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
-                return Source(code.co_filename, node, frozenset(names | inner))
+                # Names of functions within it are variables of it, too.
+                return Source(code.co_filename, node, frozenset((*code.co_varnames, *code.co_cellvars)))
         else:
             columns = {
                 place[2] for place in code.co_positions() if place[2] is not None and place[0] is not None
@@ -63,22 +61,54 @@ def source_of(code: types.CodeType) -> Source | None:
     return None
 
 
-@functools.cache
-def _functions(file: str) -> tuple[Functions, ...]:
-    """Return all functions of a file."""
-    text = "".join(linecache.getlines(file))
+def _functions(code: types.CodeType) -> Iterator[Functions]:
+    """Yield the functions with a name in the lines of a code; to parse its whole file takes much longer."""
+    first, last = code.co_firstlineno, _last_line(code)
+    lines = linecache.getlines(code.co_filename)[first - 1 : last]
+    if not lines:
+        return
+    # Lines of a class or a function stand in a block of their own.
+    inner = lines[0][:1].isspace()
+    before = "\n" * (first - 2) + "if True:\n" if inner else "\n" * (first - 1)
     try:
-        tree = ast.parse(text)
+        waiting: list[Any] = [ast.parse(before + "".join(lines))]
     except SyntaxError:
-        return ()
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda))
+        # Lines at the end that do nothing have no code.
+        waiting = [_tree(code.co_filename)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        # Functions stand among statements; expressions, most of the tree, are passed over.
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, name, ())
+
+
+def _last_line(code: types.CodeType) -> int:
+    inner = [_last_line(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    return max(inner + [place[1] or 0 for place in code.co_positions()])
+
+
+@functools.cache
+def _lambdas(file: str) -> tuple[Functions, ...]:
+    """Return all functions of a file that have no name."""
+    return tuple(node for node in ast.walk(_tree(file)) if isinstance(node, ast.Lambda))
+
+
+def _tree(file: str) -> ast.Module:
+    """Return the syntax tree of a file; an empty one if it is no Python."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 class _Rewriting(ast.NodeTransformer):
     """Writes calls, choices and numbered places of an expression as calls of the trace."""
 
-    def _called(self, node: ast.expr, name: str, *arguments: ast.expr) -> ast.expr:
-        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(arguments), []), node)
+    def _called(self, node: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
+        called = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(called, list(arguments), []), node)
 
     def _later(self, node: ast.expr) -> ast.expr:
         empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -86,8 +116,9 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        made = ast.Call(ast.Name(CALL, ast.Load()), [node.func, *node.args], node.keywords)
-        return ast.copy_location(made, node)
+        made = self._called(node, CALL, node.func, *node.args)
+        made.keywords = node.keywords
+        return made
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -144,23 +175,22 @@ class Statements:
         """Return the code of an expression."""
         if node not in self._code:
             made = ast.Expression(_Rewriting().visit(_copied(node)))
-            self._code[node] = compile(ast.fix_missing_locations(made), self._file, "eval")
+            self._code[node] = compile(made, self._file, "eval")
         return self._code[node]
 
     def statement(self, node: ast.stmt) -> types.CodeType:
         """Return the code of a statement without branches."""
         if node not in self._code:
             made = _Rewriting().visit(_copied(node))
-            self._code[node] = compile(ast.fix_missing_locations(ast.Module([made], [])), self._file, "exec")
+            self._code[node] = compile(ast.Module([made], []), self._file, "exec")
         return self._code[node]
 
     def assignment(self, target: ast.expr) -> types.CodeType:
         """Return the code that assigns `VALUE` to a target without rewritten calls in it."""
         if target not in self._code:
-            made = ast.copy_location(ast.Assign([_copied(target)], ast.Name(VALUE, ast.Load())), target)
-            self._code[target] = compile(
-                ast.fix_missing_locations(ast.Module([made], [])), self._file, "exec"
-            )
+            value = ast.copy_location(ast.Name(VALUE, ast.Load()), target)
+            made = ast.copy_location(ast.Assign([_copied(target)], value), target)
+            self._code[target] = compile(ast.Module([made], []), self._file, "exec")
         return self._code[target]
 
 

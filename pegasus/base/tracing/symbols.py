@@ -40,10 +40,12 @@ class Symbol(Symbolic):
         place: Number of the operation in the graph.
     """
 
-    __slots__ = ("args", "graph", "kind", "op", "place")
+    __slots__ = ("args", "graph", "kind", "op", "operands", "place")
 
     def __init__(self, graph: "Graph", op: str, args: tuple[Any, ...], kind: str, place: int) -> None:
         self.graph, self.op, self.args, self.kind, self.place = graph, op, args, kind, place
+        self.operands = tuple(a for a in args if isinstance(a, Symbol))
+        """Arguments that are symbols."""
 
     __hash__ = object.__hash__
 

@@ -151,7 +151,7 @@ class Trace:
             symbol = waiting.pop()
             if symbol.place not in used:
                 used.add(symbol.place)
-                waiting += [a for a in symbol.args if isinstance(a, Symbol)]
+                waiting += symbol.operands
         return tuple(s for s in self.graph.symbols if s.place in used and s.op != "input")
 
     @cached_property
@@ -320,7 +320,7 @@ def structure(argument: Any) -> Any:
     def note(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
         # Tables that are one, and fields of one structure, have one input.
         found.append((shared.setdefault(id(values[0]), name) if table else name, size))
-        return math.nan if size == 0 else (math.nan,) * size
+        return math.nan if table or size == 0 else (math.nan,) * size
 
     made = walk(argument.name, argument.values, note)
     return (*found, _literals(made))
