@@ -104,15 +104,16 @@ class LabDevice:
             "body_force": np.zeros((count, 3)),
         }
         columns: dict[str, Any] = {**vehicle.columns, **own}
-        names = {
+        used = {
             name
             for kind in (Whole, State, Inputs, Result, Moved, Supply, Demand)
             for name in get_type_hints(kind)
         }
-        self._arrays = arrays = {
+        arrays: dict[str, Any] = {
             name: wp.array(columns[name].reshape(count, -1), device=self.device)
-            for name in (*own, *sorted(names - {"alarm"}))
+            for name in (*own, *sorted(used - {"alarm"}))
         }
+        self._arrays = arrays
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
         self._group = VehicleGroup(vehicle, machines_of(vehicle), arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
