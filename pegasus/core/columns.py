@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Mat33, Quat, Reals, Table, Vec3
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.dynamics.battery_step import BatteryRows
+from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
@@ -35,10 +35,6 @@ class KindRows:
 
     kind: Column[int]
     """Number of the parameters of each copy among those of all vehicles."""
-
-
-_PARAMETERS = frozenset({"cells", "alarm", "bell"})
-"""Fields that have one row per kind of vehicle, or one for all of them."""
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
@@ -99,19 +95,32 @@ class StateView:
 @cache
 def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    rows = (BatteryRows, GustState, FaultRows, KindRows)
+    rows = (GustState, FaultRows, KindRows)
     hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
     found = {
         name: (get_origin(hint) is Table, get_args(hint)[0])
         for name, hint in hints.items()
         if get_origin(hint) in (Column, Table)
     }
-    for kind in (State, Inputs, LocalAir, Planes, Held, Result, Moved, Observed, Path, Energy):
+    for kind in (
+        Supply,
+        Demand,
+        State,
+        Inputs,
+        LocalAir,
+        Planes,
+        Held,
+        Result,
+        Moved,
+        Observed,
+        Path,
+        Energy,
+    ):
         for name, hint in get_type_hints(kind).items():
             table = hint == Reals or get_origin(hint) is tuple
             element = hint if not table else get_args(hint)[0]
             found[name] = table, element
-    return tuple((name, *found[name]) for name in found if name not in _PARAMETERS)
+    return tuple((name, *found[name]) for name in found if name != "alarm")
 
 
 def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:

@@ -11,10 +11,9 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.backend_group import BackendGroup, not_finite
 from pegasus.core.columns import copy_columns, own_columns
 from pegasus.core.driven import require_slow_motors
-from pegasus.core.plant_battery import battery_rows
+from pegasus.core.plant_battery import Batteries
 from pegasus.core.plant_energy import EnergyBalance
 from pegasus.core.programs import VehicleGroup, grouped, launch_of
-from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
 from pegasus.step.observation import observe
 from pegasus.step.values import Moved
@@ -41,7 +40,7 @@ class Plant:
         self._vehicles: Sequence[RowVehicle] = ()
         self._groups: Sequence[VehicleGroup] = ()
         self._observe: Callable[[float], None] | None = None
-        self._draw: Callable[..., None] | None = None
+        self._batteries: Batteries | None = None
         self._audited: Environment | None = None
         self._alarm = np.zeros(1)
         self.count = 0
@@ -71,7 +70,7 @@ class Plant:
             self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds
             kind += kinds
         self._groups = ()
-        self._observe = self._draw = None
+        self._observe = self._batteries = None
 
     def prepare(self, dt: float, *, local_air: bool = False) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
@@ -93,12 +92,7 @@ class Plant:
             group.prepare(local_air=local_air)
         self._observe = self._observation()
         if any(vehicle.battery is not None for vehicle in self._vehicles):
-            # Not at the top: it imports Warp, which is not needed to build vehicles.
-            from pegasus.base.compiler import shared_kernel
-
-            self._bell = np.zeros(1, dtype=np.int32)
-            supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
-            self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
+            self._batteries = Batteries(self._vehicles, self.columns)
 
     def _observation(self) -> Callable[[float], None]:
         """Return the launch that sets the motion after a step, with its energy if that is audited."""
@@ -145,12 +139,10 @@ class Plant:
         if self._alarm[0]:
             self._alarm[0] = 0.0
             raise step_fault(self._vehicles, self.columns, t)
-        if self._draw is None:
+        if self._batteries is None:
             return False
-        self._draw(dt)
-        rung = bool(self._bell[0])
-        self._bell[0] = 0
-        return rung
+        self._batteries.drain(dt)
+        return self._batteries.take_event()
 
     def observe(self, dt: float) -> None:
         """Set rotation matrices and accelerations after a step.

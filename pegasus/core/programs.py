@@ -81,6 +81,11 @@ class Numbers:
         self.arrays = arrays_on(device, {name: np.array([value]) for name, value in values.items()})
         """Arrays by name."""
 
+    def get(self, name: str) -> float:
+        """Return a number."""
+        array = self.arrays[name]
+        return float(array[0] if self._on_cpu else array.numpy()[0])
+
     def set(self, name: str, value: float) -> None:
         """Set a number."""
         if self._on_cpu:
