@@ -77,8 +77,9 @@ class BatteryState:
 
     @property
     def charge(self) -> Array:
-        """State of charge, 0 to 1, shape (N,)."""
-        return self.columns["charge"]
+        """State of charge that can be drawn, 0 to 1, shape (N,)."""
+        charge: Array = self.columns["charge"] * self.columns["charge_share"]
+        return charge
 
     @property
     def voltage(self) -> Array:
@@ -135,4 +136,4 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, Vec3(0.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 1.0)[:-1]
+    return supply(cells, charge, allowed, Vec3(0.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 1.0, 1.0)[:-1]

@@ -137,8 +137,10 @@ class BatteryRows:
     highest_speed: Column[Real]
     """Limits of the commands [rad/s]."""
     lowest_speed: Column[Real]
+    charge_share: Column[Real]
+    """Shares of charge, open-circuit voltage and capacity that can be drawn, and factor of the resistance; 1
+    without faults."""
     voltage_share: Column[Real]
-    """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
     capacity_share: Column[Real]
     resistance_share: Column[Real]
     battery_event: Column[int]
@@ -154,6 +156,7 @@ def supply(
     cells: Vec3,
     motor_power: Real,
     time: Real,
+    charge_share: Real,
     voltage_share: Real,
     capacity_share: Real,
     resistance_share: Real,
@@ -172,10 +175,10 @@ def supply(
     power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
     if p.electrical == 1:
         power = motor_power + p.avionics_power
-    if charge <= 0.0:
+    if charge * charge_share <= 0.0:
         # An empty battery delivers no power.
         power = 0.0
-    open_voltage = interpolate(charge, p.state_of_charge, p.voltages) * voltage_share
+    open_voltage = interpolate(charge * charge_share, p.state_of_charge, p.voltages) * voltage_share
     open_voltage = maximum(open_voltage - (cells[0] + cells[1]), 1e-3 * open_voltage)
     current = load_current(power, open_voltage, resistance)
     voltage = open_voltage - resistance * current
@@ -190,7 +193,7 @@ def supply(
     stopped = 0
     if voltage < p.cutoff_voltage:
         stopped = 1
-    if left <= 0.0:
+    if left * charge_share <= 0.0:
         stopped = 1
     highest = p.max_speed * share
     lowest = p.min_speed
@@ -264,6 +267,7 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
                 rows.cell_state[i],
                 rows.work[i] / count,
                 count * dt,
+                rows.charge_share[i],
                 rows.voltage_share[i],
                 rows.capacity_share[i],
                 rows.resistance_share[i],

@@ -112,7 +112,7 @@ class LabDevice:
                     values = vehicle.columns[name].reshape(count, -1)
                     arrays[name] = wp.array(values, dtype=wp.float64, device=self.device)
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
-        self._group = VehicleGroup(vehicle, machines_of(vehicle), arrays, count, self._alarm, self.device)
+        self._group = VehicleGroup([vehicle], machines_of(vehicle), arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
         rows = Rows(LabRows, arrays, device=self.device)
         self._take = shared_kernel(take_motion).launch(rows, count)

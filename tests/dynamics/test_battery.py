@@ -322,7 +322,7 @@ def test_bad_parameters_are_refused(field, changes):
 def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
     """An unlimited speed would become not a number, or go on without charge."""
     cells = cells_of(battery(), IdealMotor())
-    full = supply(cells, 1.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
-    empty = supply(cells, 0.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
+    full = supply(cells, 1.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0, 1.0)
+    empty = supply(cells, 0.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0, 1.0)
     assert full[5:7] == (math.inf, 0.0)
     assert empty[4:7] == (1, 0.0, 0.0)
