@@ -176,11 +176,13 @@ class VehicleGroup:
         if dt != self._dt:
             self._dt = dt
             self._numbers.set("dt", dt)
-        self.prepare(local_air=local_air, faults=self.holds(failing))()
+        faults = self.holds(failing) if failing else False
+        launch = self._launches.get((local_air, faults)) or self.prepare(local_air=local_air, faults=faults)
+        launch()
 
     def holds(self, vehicles: Collection[Vehicle]) -> bool:
         """Return whether one of some vehicles has rows here."""
-        return bool(vehicles) and any(vehicle in vehicles for vehicle in self.vehicles)
+        return any(vehicle in vehicles for vehicle in self.vehicles)
 
 
 def grouped(
