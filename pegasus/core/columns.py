@@ -1,5 +1,6 @@
 """Columns of a vehicle: state, inputs and outputs of its step, and attributes that are views of them."""
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -7,26 +8,32 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.step_math import Column, Mat33, Quat, Reals, Table, Vec3
+from pegasus.base.step_math import Column, Mat33, Quat, Real, Reals, Table, Vec3
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
-from pegasus.step.values import Held, Inputs, LocalAir, Moved, Observed, Planes, Result, State
-
-_SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
-    f"{name}_share" for name in ("voltage", "capacity", "resistance")
-}
-"""Columns that are 1 without faults."""
+from pegasus.step.values import Effects, Held, Inputs, LocalAir, Moved, Observed, Planes, Result, State
 
 
 @dataclass
 class FaultRows:
-    """Inputs of the step that only faults set."""
+    """What faults set besides `Effects` of the step and shares of the battery."""
 
-    wind_shock: Column[Vec3]
-    """Velocity of the air that faults add to the wind, world [m/s]."""
+    command_delay: Table[Real]
+    """How late commands reach each drive, in steps."""
+    command_held: Table[Real]
+    """Other than 0 where a drive keeps the last command that has reached it."""
+
+
+NEUTRAL = {
+    **dict.fromkeys(("drive", "kept_speed", "thrust_share", "torque_share"), 1.0),
+    **dict.fromkeys(("charge_share", "voltage_share", "capacity_share", "resistance_share"), 1.0),
+    **dict.fromkeys(("fault_force", "fault_torque", "command_delay", "command_held"), 0.0),
+    "override": math.nan,
+}
+"""Values of the columns that faults set anew before each step, where none acts."""
 
 
 @dataclass
@@ -102,11 +109,12 @@ def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
         for name, hint in hints.items()
         if get_origin(hint) in (Column, Table)
     }
-    for kind in (
+    kinds = (
         Supply,
         Demand,
         State,
         Inputs,
+        Effects,
         LocalAir,
         Planes,
         Held,
@@ -115,7 +123,8 @@ def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
         Observed,
         Path,
         Energy,
-    ):
+    )
+    for kind in kinds:
         for name, hint in get_type_hints(kind).items():
             table = hint == Reals or get_origin(hint) is tuple
             element = hint if not table else get_args(hint)[0]
@@ -135,6 +144,6 @@ def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
         array[..., 2] = -1.0
     elif name == "ceiling_offset":
         array[...] = -FAR
-    elif name in _SHARES:
-        array[...] = 1.0
+    elif name in NEUTRAL:
+        array[...] = NEUTRAL[name]
     return array

@@ -1,6 +1,6 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,12 +72,13 @@ class Plant:
         self._groups = ()
         self._observe = self._batteries = None
 
-    def prepare(self, dt: float, *, local_air: bool = False) -> None:
+    def prepare(self, dt: float, *, local_air: bool = False, failing: Collection[Vehicle] = ()) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
 
         Args:
             dt: Length of a step [s].
             local_air: Whether the air differs between the rotors, or turns.
+            failing: Vehicles on which faults may act.
 
         Raises:
             ConfigError: If a law cannot be compiled.
@@ -90,6 +91,8 @@ class Plant:
         self._groups = grouped(self._vehicles, self.columns, self._alarm)
         for group in self._groups:
             group.prepare(local_air=local_air)
+            if group.holds(failing):
+                group.prepare(local_air=local_air, faults=True)
         self._observe = self._observation()
         if any(vehicle.battery is not None for vehicle in self._vehicles):
             self._batteries = Batteries(self._vehicles, self.columns)
@@ -118,13 +121,16 @@ class Plant:
             if self._observe is not None:
                 self._observe = self._observation()
 
-    def advance(self, dt: float, t: float = 0.0, *, local_air: bool = False) -> bool:
+    def advance(
+        self, dt: float, t: float = 0.0, *, local_air: bool = False, failing: Collection[Vehicle] = ()
+    ) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
             dt: Length of the step [s].
             t: Simulation time at its start [s], for errors.
             local_air: Whether the air differs between the rotors, or turns: `wake` and `gust_rate` are used.
+            failing: Vehicles on which faults act.
 
         Returns:
             Whether a battery has become low or empty.
@@ -135,7 +141,7 @@ class Plant:
         if not self._groups:
             self.prepare(dt, local_air=local_air)
         for group in self._groups:
-            group.advance(dt, local_air=local_air)
+            group.advance(dt, local_air=local_air, failing=failing)
         if self._alarm[0]:
             self._alarm[0] = 0.0
             raise step_fault(self._vehicles, self.columns, t)

@@ -3,7 +3,7 @@
 Warp is imported when a program is first made.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from pegasus.core.columns import copy_columns
 from pegasus.model.machine import Machine
 from pegasus.model.multirotor import machine_of
 from pegasus.step.integrator import advance
-from pegasus.step.values import Held, Inputs, LocalAir, Planes, State
+from pegasus.step.values import Effects, Held, Inputs, LocalAir, Planes, State
 
 
 def machines_of(vehicle: Vehicle) -> list[Machine]:
@@ -111,7 +111,7 @@ class VehicleGroup:
     """Rows of vehicles with the same model, and their step.
 
     Args:
-        vehicle: The first of the vehicles.
+        vehicles: The vehicles.
         machines: Their models: one, or one for each row.
         columns: Columns of their rows.
         count: Number of rows.
@@ -121,14 +121,15 @@ class VehicleGroup:
 
     def __init__(
         self,
-        vehicle: Vehicle,
+        vehicles: Sequence[Vehicle],
         machines: Sequence[Machine],
         columns: Mapping[str, Any],
         count: int,
         alarm: Any,
         device: str = "cpu",
     ) -> None:
-        self.columns, self.count = columns, count
+        self.vehicles, self.columns, self.count = vehicles, columns, count
+        vehicle = vehicles[0]
         self.machine = model_argument("machine", machines)
         self.body = model_argument("body", [machine.body for machine in machines])
         self.rotor_count, self.device = vehicle.rotor_count, device
@@ -137,49 +138,56 @@ class VehicleGroup:
         parameters = arrays_on(device, uniform_values(self.machine))
         self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
         self._dt = 0.0
-        self._launches: dict[bool, Callable[[], None]] = {}
+        self._launches: dict[tuple[bool, bool], Callable[[], None]] = {}
 
-    def arguments(self, *, local_air: bool) -> list[Any]:
+    def arguments(self, *, local_air: bool, faults: bool = False) -> list[Any]:
         """Return the arguments of the step's trace.
 
         Args:
             local_air: Whether the air differs between the rotors, or turns.
+            faults: Whether faults act.
         """
         rotors = self.rotor_count
         return [
             self.machine,
             column("", State, rotors),
             column("", Inputs, rotors),
+            column("", Effects, rotors) if faults else None,
             column("", LocalAir, rotors) if local_air else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),
         ]
 
-    def prepare(self, *, local_air: bool) -> None:
-        """Compile the step; see `advance`."""
-        if local_air not in self._launches:
+    def prepare(self, *, local_air: bool, faults: bool = False) -> Callable[[], None]:
+        """Compile the step, or take it from the cache; see `advance`."""
+        launch = self._launches.get((local_air, faults))
+        if launch is None:
             from pegasus.base.tracing.launches import program_of
 
-            arguments = self.arguments(local_air=local_air)
+            arguments = self.arguments(local_air=local_air, faults=faults)
             program = program_of(advance, *arguments, outputs=("",), count=self.count, device=self.device)
-            self._launches[local_air] = program.launch(self._arrays, self.count).run
+            launch = self._launches[local_air, faults] = program.launch(self._arrays, self.count).run
+        return launch
 
-    def advance(self, dt: float, *, local_air: bool) -> None:
+    def advance(self, dt: float, *, local_air: bool, failing: Collection[Vehicle] = ()) -> None:
         """Run the step.
 
         Args:
             dt: Length of the step [s].
             local_air: Whether the air differs between the rotors, or turns.
+            failing: Vehicles on which faults act.
         """
         if dt != self._dt:
             self._dt = dt
             self._numbers.set("dt", dt)
-        launch = self._launches.get(local_air)
-        if launch is None:
-            self.prepare(local_air=local_air)
-            launch = self._launches[local_air]
+        faults = self.holds(failing) if failing else False
+        launch = self._launches.get((local_air, faults)) or self.prepare(local_air=local_air, faults=faults)
         launch()
+
+    def holds(self, vehicles: Collection[Vehicle]) -> bool:
+        """Return whether one of some vehicles has rows here."""
+        return any(vehicle in vehicles for vehicle in self.vehicles)
 
 
 def grouped(
@@ -192,31 +200,31 @@ def grouped(
         columns: Columns of the plant, M rows each.
         alarm: Number that is set to 1 after a fault of a row, shape (1,).
     """
-    runs: list[tuple[Vehicle, list[Machine], int, int]] = []
+    runs: list[tuple[list[Vehicle], list[Machine], int, int]] = []
     first = 0
     for vehicle in vehicles:
         machines, end = machines_of(vehicle), first + vehicle.count
         last = runs[-1] if runs else None
         if len(machines) > 1:
             for start, stop in runs_of_one_code(machines):
-                runs.append((vehicle, machines[start:stop], first + start, first + stop))
-        elif last is not None and _are_alike(last[0], last[1], vehicle, machines):
-            runs[-1] = (*last[:3], end)
+                runs.append(([vehicle], machines[start:stop], first + start, first + stop))
+        elif last is not None and _are_alike(last[0][0], last[1], vehicle, machines):
+            runs[-1] = ([*last[0], vehicle], *last[1:3], end)
         else:
-            runs.append((vehicle, machines, first, end))
+            runs.append(([vehicle], machines, first, end))
         first = end
     return [
         VehicleGroup(
-            vehicle,
+            alike,
             machines,
             {
-                name: columns[name][start:end, : vehicle.rotor_count] if table else columns[name][start:end]
+                name: columns[name][start:end, : alike[0].rotor_count] if table else columns[name][start:end]
                 for name, table, _ in copy_columns()
             },
             end - start,
             alarm,
         )
-        for vehicle, machines, start, end in runs
+        for alike, machines, start, end in runs
     ]
 
 

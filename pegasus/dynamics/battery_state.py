@@ -76,8 +76,9 @@ class BatteryState:
 
     @property
     def charge(self) -> Array:
-        """State of charge, 0 to 1, shape (N,)."""
-        return self.columns["charge"]
+        """State of charge that can be drawn, 0 to 1, shape (N,)."""
+        charge: Array = self.columns["charge"] * self.columns["charge_share"]
+        return charge
 
     @property
     def voltage(self) -> Array:
@@ -135,5 +136,5 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
     empty = Supply(charge, 0.0, 0.0, Vec3(0.0, 0.0, 0.0), 0, allowed, 0.0, 0.0, 0.0, 0, 0)
-    made = supplied(cells, empty, 0.0, Demand(0.0, 0.0, 1.0, 1.0, 1.0), 0.0)
+    made = supplied(cells, empty, 0.0, Demand(0.0, 0.0, 1.0, 1.0, 1.0, 1.0), 0.0)
     return tuple(getattr(made, name) for name in _SUPPLY)

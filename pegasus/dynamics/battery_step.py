@@ -118,8 +118,10 @@ class Demand:
     """Mean power of all rotors, torque times speed [W]."""
     electrical_power: Real
     """Mean power that driven motors draw [W]."""
+    charge_share: Real
+    """Shares of charge, open-circuit voltage and capacity that can be drawn, and factor of the resistance; 1
+    without faults."""
     voltage_share: Real
-    """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
     capacity_share: Real
     resistance_share: Real
 
@@ -144,11 +146,12 @@ def supplied(p: Cells, before: Supply, motor_power: Real, demand: Demand, time: 
     power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
     if p.electrical == 1:
         power = motor_power + p.avionics_power
-    if before.charge <= 0.0:
+    here = before.charge * demand.charge_share
+    if here <= 0.0:
         # An empty battery delivers no power.
         power = 0.0
     cells = before.cell_state
-    open_voltage = interpolate(before.charge, p.state_of_charge, p.voltages) * demand.voltage_share
+    open_voltage = interpolate(here, p.state_of_charge, p.voltages) * demand.voltage_share
     open_voltage = maximum(open_voltage - (cells[0] + cells[1]), 1e-3 * open_voltage)
     current = load_current(power, open_voltage, resistance)
     voltage = open_voltage - resistance * current
@@ -161,7 +164,7 @@ def supplied(p: Cells, before: Supply, motor_power: Real, demand: Demand, time: 
         charge = minimum(charge, 1.0)
         share = 1.0
     empty = 0
-    if voltage < p.cutoff_voltage or charge <= 0.0:
+    if voltage < p.cutoff_voltage or charge * demand.charge_share <= 0.0:
         empty = 1
     highest = p.max_speed * share
     lowest = p.min_speed

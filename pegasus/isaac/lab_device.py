@@ -115,7 +115,7 @@ class LabDevice:
         }
         self._arrays = arrays
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
-        self._group = VehicleGroup(vehicle, machines_of(vehicle), arrays, count, self._alarm, self.device)
+        self._group = VehicleGroup([vehicle], machines_of(vehicle), arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
         launches = lab_launches(arrays, count, vehicle.rotor_count, self.device)
         self._take, self._reset = launches["take_motion"], launches["reset_motion"]

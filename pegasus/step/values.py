@@ -1,8 +1,9 @@
 """Values of the step: state and inputs at its start, results at its end."""
 
+import math
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Mat33, Quat, Real, Reals, Vec3
+from pegasus.base.step_math import NOTHING, Mat33, Quat, Real, Reals, Vec3
 from pegasus.base.tracing import Signal
 
 
@@ -27,11 +28,6 @@ class Inputs:
 
     command: Reals
     """Commanded speeds [rad/s]."""
-    drive: Reals
-    """Share of the commanded speed within its limits that reaches each drive; 1 without faults."""
-    thrust_share: Reals
-    """Shares of the force and the torque of each element; 1 without faults."""
-    torque_share: Reals
     lowest_speed: Real
     """Limits of the commands [rad/s]."""
     highest_speed: Real
@@ -47,6 +43,34 @@ class Inputs:
     """Disturbance: force at the centre of mass in the world [N]."""
     twist: Vec3
     """Disturbance: torque in the body frame [N m]."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What faults do to a machine during a step: written anew before each, neutral where none acts."""
+
+    override: Reals
+    """Command that reaches each drive in place of the given one [rad/s]; NaN for none."""
+    drive: Reals
+    """Share of the command within its limits that each drive follows."""
+    kept_speed: Reals
+    """Share of its speed that each shaft has left as the step begins; the body takes the rest of its angular
+    momentum."""
+    thrust_share: Reals
+    """Shares of the force and the torque of each element."""
+    torque_share: Reals
+    wind_shock: Vec3
+    """Velocity of the air beyond the wind, world [m/s]."""
+    fault_force: Vec3
+    """Force at the centre of mass in the world [N]."""
+    fault_torque: Vec3
+    """Torque in the body frame [N m]."""
+
+
+def no_effects(count: int) -> Effects:
+    """Return the effects of no faults on a machine of `count` elements, which cost the step nothing."""
+    whole, nothing = (1.0,) * count, Vec3(NOTHING, NOTHING, NOTHING)
+    return Effects((math.nan,) * count, whole, whole, whole, whole, nothing, nothing, nothing)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def end_of_step(device, count=300):
         if values.dtype == np.float64
     }
     alarm = wp.zeros(1, dtype=wp.float64, device=device)
-    group = VehicleGroup(vehicle, machines_of(vehicle), given, count, alarm, device)
+    group = VehicleGroup([vehicle], machines_of(vehicle), given, count, alarm, device)
     group.advance(0.004, local_air=False)
     return {name: array.numpy() for name, array in given.items()}
 

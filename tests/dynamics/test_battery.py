@@ -326,7 +326,7 @@ def test_bad_parameters_are_refused(field, changes):
 def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
     """An unlimited speed would become not a number, or go on without charge."""
     cells = cells_of(battery(), IdealMotor())
-    demand, none = Demand(0.0, 0.0, 1.0, 1.0, 1.0), Vec3(0.0, 0.0, 0.0)
+    demand, none = Demand(0.0, 0.0, 1.0, 1.0, 1.0, 1.0), Vec3(0.0, 0.0, 0.0)
     full, empty = (
         supplied(
             cells, Supply(c, 0.0, 0.0, none, 0, cells.rated_voltage, 0.0, 0.0, 0.0, 0, 0), 100.0, demand, 0.04
