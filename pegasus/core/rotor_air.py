@@ -85,7 +85,7 @@ class Wakes:
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
         """Whether there are jets that other vehicles feel."""
         columns["wake"][...] = 0.0
-        self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
+        self._jets: dict[str, Array] = {name: np.zeros((self._count, 3)) for name in ("center", "axis")}
         self._jets["momentum"] = np.zeros(self._count)
         self._launches: Sequence[Callable[[], None]] = ()
 
