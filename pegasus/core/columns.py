@@ -14,7 +14,7 @@ from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
-from pegasus.step.values import Effects, Held, Inputs, LocalAir, Moved, Observed, Planes, Result, State
+from pegasus.step.values import Effects, Held, Inputs, Moved, Observed, Planes, Result, State, VariedAir
 
 
 @dataclass
@@ -115,7 +115,7 @@ def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
         State,
         Inputs,
         Effects,
-        LocalAir,
+        VariedAir,
         Planes,
         Held,
         Result,

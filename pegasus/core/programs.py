@@ -16,7 +16,7 @@ from pegasus.core.columns import copy_columns
 from pegasus.model.machine import Machine
 from pegasus.model.multirotor import machine_of
 from pegasus.step.integrator import advance
-from pegasus.step.values import Effects, Held, Inputs, LocalAir, Planes, State
+from pegasus.step.values import Air, Effects, Held, Inputs, Planes, State, VariedAir
 
 
 def machines_of(vehicle: Vehicle) -> list[Machine]:
@@ -152,8 +152,8 @@ class VehicleGroup:
             self.machine,
             column("", State, rotors),
             column("", Inputs, rotors),
+            column("", VariedAir, rotors) if local_air else column("", Air),
             column("", Effects, rotors) if faults else None,
-            column("", LocalAir, rotors) if local_air else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),

@@ -10,7 +10,7 @@ from pegasus.core.programs import machines_of
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.integrator import advance
 from pegasus.step.observation import observe
-from pegasus.step.values import Effects, Held, Inputs, LocalAir, Moved, Planes, State
+from pegasus.step.values import Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
 
 
 def values_of(kind, columns, row, rotors=0):
@@ -70,8 +70,8 @@ def advance_in_python(vehicles, columns, dt, *, local_air=False, failing=()):
             machine,
             values_of(State, columns, row, rotors),
             values_of(Inputs, columns, row, rotors),
+            values_of(VariedAir if local_air else Air, columns, row, rotors),
             values_of(Effects, columns, row, rotors) if vehicle in failing else None,
-            values_of(LocalAir, columns, row, rotors) if local_air else None,
             values_of(Planes, columns, row, rotors) if machine.surfaces is not None else None,
             values_of(Held, columns, row) if vehicle.has_own_wrench else None,
             dt,
