@@ -103,7 +103,7 @@ def test_numbers_are_normal_and_independent_along_every_axis(axis):
     readings = count if axis == "reading" else np.zeros(n)
     if axis == "block":
         # Three blocks of four make a row; the next rows take the blocks after them.
-        sample = np.concatenate([drawn([99], [0], [0], 3 * k)[0] for k in range(n // 10)])
+        sample = np.concatenate([drawn([99], [0], [0], 3 * k) for k in range(n // 10)])
     else:
         sample = drawn(keys, copies, readings)
     flat = sample.ravel()
