@@ -47,7 +47,7 @@ class MovingParts:
         self._reach = reach
         self.now = self._end = _present(data)
         """Poses and velocities at the start of the step."""
-        self._bounded: BodyState | None = None
+        self._bounded, self._at_end = self.now, _in_world(self.now)
         self.drift = 0.0
         """Upper bound of the way of any point of a moving part in the step [m]."""
         self._drifts = np.zeros(self.count)
