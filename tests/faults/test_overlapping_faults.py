@@ -190,3 +190,25 @@ def test_a_fault_that_is_over_leaves_the_bits_of_a_flight_without_it():
     faults = [type(f)(**{**vars(f), "start": 0.0, "end": 0.1}) for f in (*kinds, *more)]
     for (name, values), other in zip(flown(*faults).items(), flown().values(), strict=True):
         np.testing.assert_array_equal(values, other, err_msg=name)
+
+
+def test_a_snapshot_inside_faults_goes_on_as_they_do():
+    """Commands on their way, held ones, or effects of the step before would be lost with a snapshot."""
+    faults = (
+        CommandDelay(delay=0.04),
+        MotorStuck(2, start=0.1),
+        MotorSeized(1, start=0.15),
+        BatteryEmpty(start=0.3),
+    )
+    with flying(backends=[Sweeping(SPEED)], sensors={}, battery=PACK) as (sim, vehicle):
+        for fault in faults:
+            vehicle.inject(type(fault)(**{**vars(fault), "end": 0.35}))
+        sim.step(40)
+        taken = sim.snapshot()
+        ends = []
+        for _ in range(2):
+            sim.step(60)
+            ends.append({name: values.copy() for name, values in vehicle.columns.items()})
+            sim.restore(taken)
+    for name, values in ends[0].items():
+        np.testing.assert_array_equal(values, ends[1][name], err_msg=name)
