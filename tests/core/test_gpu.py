@@ -68,7 +68,7 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "take_motion",
         "reset_motion",
         "find_body_force",
-        "drained",
+        "updated",
     ):
         assert any(part in name and int(count) > 100 for name, count in lines.items()), part
 
