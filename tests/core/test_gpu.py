@@ -64,7 +64,7 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "follow",
         "govern",
         "ControlFunction",
-        "sample_at",
+        "air_at",
         "take_motion",
         "reset_motion",
         "find_body_force",
