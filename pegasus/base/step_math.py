@@ -1,8 +1,7 @@
 """Names of step functions: numbers, small vectors, elementary functions, and columns of rows.
 
-A step function is a plain function of numbers and small vectors whose body uses only these names, other step
-functions, arithmetic, `if`, and `for` over a `range`. Python runs it as it stands; `pegasus.base.compiler`
-compiles the same source with NVIDIA Warp in double precision, with the same bits. Arguments are annotated.
+A step function is a plain function of numbers and small vectors. Python runs it as it stands; traced
+(`pegasus.base.tracing`) and compiled it has the same bits.
 """
 
 from pegasus.base.elementary import (

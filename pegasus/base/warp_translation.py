@@ -1,8 +1,8 @@
 """Translation of the error-state filter (`pegasus.estimation`) to NVIDIA Warp: loops over states stay loops.
 
-All other functions are traced. A filter of 25 states, traced, is a straight line of some 45,000 operations,
-28,000 of them for a solution of GPS, and takes four times as long to compile; with several rows side by side
-its prediction alone takes a minute.
+All other functions are traced. A filter of 25 states, traced, is a straight line of some 50,000 operations,
+28,000 of them for a solution of GPS, and takes more than twice as long to compile; with several rows side by
+side its prediction alone takes a minute.
 
 A translated function takes the number of a row and a dataclass of columns. It and what it calls, each known
 by itself, use numbers, small vectors, structures, arithmetic, `if`, and `for` over a `range`.

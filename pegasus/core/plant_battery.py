@@ -1,12 +1,12 @@
 """Batteries of all vehicles, and their step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.programs import Numbers, arrays_on, model_argument
-from pegasus.dynamics.battery_step import Demand, Supply, drained
+from pegasus.dynamics.battery_step import Demand, Supply, drawn, updated
 
 
 class Batteries:
@@ -22,23 +22,27 @@ class Batteries:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
         from pegasus.base.tracing.launches import Part, Program, program_of
 
-        self._event, self._numbers = Numbers(device, event=0.0), Numbers(device, dt=0.0)
-        parts: dict[Program, list[Part]] = {}
+        self._event, due = Numbers(device, event=0.0), Numbers(device, due=0.0)
+        self._numbers, self._dt = Numbers(device, dt=0.0), 0.0
+        self._is_due = due.arrays["due"] if device == "cpu" else None
+        shared = self._event.arrays | due.arrays | self._numbers.arrays
+        draws: dict[Program, list[Part]] = {}
+        updates: dict[Program, list[Part]] = {}
         first = 0
         for vehicle in vehicles:
             end = first + vehicle.count
             if vehicle.battery is not None:
                 cells = model_argument("cells", vehicle.battery.cells)
-                inputs = cells, column("", Supply), column("", Demand), uniform("dt", 0.0)
-                program = program_of(
-                    drained, *inputs, outputs=("", "event"), count=vehicle.count, device=device
-                )
                 own = columns if len(vehicles) == 1 else {n: c[first:end] for n, c in columns.items()}
-                given = self._event.arrays | self._numbers.arrays | arrays_on(device, uniform_values(cells))
-                parts.setdefault(program, []).append(Part({**own, **given}, 0, vehicle.count))
+                arrays = {**own, **shared, **arrays_on(device, uniform_values(cells))}
+                part = Part(arrays, 0, vehicle.count)
+                inputs = cells, column("", Supply), column("", Demand), uniform("dt", 0.0)
+                for law, outputs, parts in ((drawn, ("",), draws), (updated, ("", "event"), updates)):
+                    program = program_of(law, *inputs, outputs=outputs, count=vehicle.count, device=device)
+                    parts.setdefault(program, []).append(part)
             first = end
-        self._launches: list[Callable[[], None]] = [p.launch_parts(own).run for p, own in parts.items()]
-        self._dt = 0.0
+        self._draws = [program.launch_parts(parts).run for program, parts in draws.items()]
+        self._updates = [program.launch_parts(parts).run for program, parts in updates.items()]
 
     def drain(self, dt: float) -> None:
         """Draw the power of the rotors over a step from the batteries.
@@ -49,7 +53,14 @@ class Batteries:
         if dt != self._dt:
             self._dt = dt
             self._numbers.set("dt", dt)
-        for launch in self._launches:
+        for launch in self._draws:
+            launch()
+        # A GPU is not waited for: it looks for itself.
+        if self._is_due is not None:
+            if not self._is_due[0]:
+                return
+            self._is_due[0] = 0.0
+        for launch in self._updates:
             launch()
 
     def take_event(self) -> bool:

@@ -1,6 +1,6 @@
 """Step functions of batteries: voltage under load, charge, and limits of the rotor speed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pegasus.base.arrays import Array, namespace
 from pegasus.base.step_math import Real, Vec3, exp, interpolate, maximum, minimum, sqrt
@@ -180,10 +180,18 @@ def supplied(p: Cells, before: Supply, motor_power: Real, demand: Demand, time: 
     return Supply(charge, voltage, current, after, empty, allowed, highest, lowest, 0.0, 0, event)
 
 
-def drained(p: Cells, before: Supply, demand: Demand, dt: Real) -> tuple[Supply, Signal]:
-    """Return a battery after a step, and whether it has become low or has stopped its rotors.
+@dataclass(frozen=True)
+class Drawn:
+    """Power drawn since the last update; see `Supply`."""
 
-    Charge, voltage and limits are updated every 0.04 s with the mean power.
+    work: Real
+    work_steps: int
+    due: Signal
+    """Whether any battery is to be updated now."""
+
+
+def drawn(p: Cells, before: Supply, demand: Demand, dt: Real) -> Drawn:
+    """Add up the power that is drawn in a step.
 
     Args:
         p: Parameters.
@@ -191,14 +199,30 @@ def drained(p: Cells, before: Supply, demand: Demand, dt: Real) -> tuple[Supply,
         demand: What is drawn from it in the step.
         dt: Length of the step [s].
     """
-    drawn = demand.shaft_power
+    power = demand.shaft_power
     if p.electrical == 1:
-        drawn = demand.electrical_power
-    work = before.work + drawn
+        power = demand.electrical_power
     steps = before.work_steps + 1
-    after = replace(before, work=work, work_steps=steps)
+    due = 0.0
     if Real(steps) * dt >= PERIOD:
-        after = supplied(p, before, work / Real(steps), demand, Real(steps) * dt)
+        due = 1.0
+    return Drawn(before.work + power, steps, Signal(due))
+
+
+def updated(p: Cells, before: Supply, demand: Demand, dt: Real) -> tuple[Supply, Signal]:
+    """Return a battery, updated if that is due, and whether it has become low or has stopped its rotors.
+
+    Charge, voltage and limits are updated every 0.04 s with the mean power.
+
+    Args:
+        p: Parameters.
+        before: The battery after `drawn`.
+        demand: Its shares are used.
+        dt: Length of a step [s].
+    """
+    after, steps = before, Real(before.work_steps)
+    if steps * dt >= PERIOD:
+        after = supplied(p, before, before.work / steps, demand, steps * dt)
     return after, Signal(after.battery_event)
 
 

@@ -64,11 +64,11 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "follow",
         "govern",
         "ControlFunction",
-        "sample_at",
+        "air_at",
         "take_motion",
         "reset_motion",
         "find_body_force",
-        "drained",
+        "updated",
     ):
         assert any(part in name and int(count) > 100 for name, count in lines.items()), part
 

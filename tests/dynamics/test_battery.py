@@ -14,7 +14,7 @@ from pegasus.core.columns import own_columns
 from pegasus.core.plant_battery import Batteries
 from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
 from pegasus.dynamics.battery_state import cells_of
-from pegasus.dynamics.battery_step import Demand, Supply, cell_voltage, drained, load_current, supplied
+from pegasus.dynamics.battery_step import Demand, Supply, cell_voltage, drawn, load_current, supplied, updated
 from tests.core.plain_step import values_of, write
 
 MOTOR = IdealMotor(max_speed=1000.0)
@@ -35,7 +35,7 @@ def connected(pack, motor=MOTOR, count=1):
     return state
 
 
-def drawn(state, power, steps=10, *, plain=False):
+def drained(state, power, steps=10, *, plain=False):
     """Draw a shaft power from each battery for some steps; return those at which one became low or empty."""
     count, columns = len(state.charge), state.columns
     batteries = Batteries([SimpleNamespace(battery=state, count=count)], columns)
@@ -44,9 +44,10 @@ def drawn(state, power, steps=10, *, plain=False):
     for step in range(steps):
         if plain:
             for i in range(count):
-                before, demand = (values_of(kind, columns, i) for kind in (Supply, Demand))
-                after, _ = drained(state.cells[i % len(state.cells)], before, demand, DT)
-                write(after, columns, i)
+                cells, demand = state.cells[i % len(state.cells)], values_of(Demand, columns, i)
+                work = drawn(cells, values_of(Supply, columns, i), demand, DT)
+                columns["work"][i], columns["work_steps"][i] = work.work, work.work_steps
+                write(updated(cells, values_of(Supply, columns, i), demand, DT)[0], columns, i)
         else:
             batteries.drain(DT)
         if batteries.take_event():
@@ -91,7 +92,7 @@ def test_time_of_a_constant_discharge():
     expected = 0.05 * 3600 / current
     state, steps = connected(cell), 0
     while not state.empty[0]:
-        drawn(state, 74.0)
+        drained(state, 74.0)
         steps += 10
         assert steps * DT < 2 * expected
         if steps * DT < expected - 0.04:
@@ -107,7 +108,7 @@ def test_energy_is_conserved():
     heat = largest = 0.0
     periods = 0
     while not state.empty[0]:
-        drawn(state, 60.0)
+        drained(state, 60.0)
         current = float(state.current[0])
         assert float(state.voltage[0]) * current == pytest.approx(80.0, rel=1e-12)
         heat, periods = heat + 0.05 * current**2 * 0.04, periods + 1
@@ -125,7 +126,7 @@ def test_endurance_is_that_of_a_flight():
     cell = battery(avionics_power=5.0, charge=0.9)
     state, steps = connected(cell), 0
     while not state.empty[0]:
-        drawn(state, 100.0)
+        drained(state, 100.0)
         steps += 10
     assert steps * DT == pytest.approx(cell.endurance(100.0 / cell.efficiency), rel=5e-3, abs=0.1)
     assert cell.endurance(1e6) == 0.0
@@ -138,7 +139,7 @@ def test_voltage_limits_the_speed():
     )
     state = connected(battery(**FLAT, rated_voltage=16.0), motor, 2)
     np.testing.assert_allclose(state.columns["highest_speed"], [925.0, 925.0])
-    drawn(state, [0.0, 200.0], steps=400)
+    drained(state, [0.0, 200.0], steps=400)
     current = (14.8 - np.sqrt(14.8**2 - 4 * 0.05 * 200 / 0.75)) / 0.1
     voltage = np.array([14.8, 14.8 - 0.05 * current])
     np.testing.assert_allclose(state.voltage, voltage, rtol=1e-12)
@@ -154,7 +155,7 @@ def test_speed_and_voltage_settle():
     state = connected(pack)
     seen = []
     for _ in range(100):
-        drawn(state, 4 * 1.5e-7 * float(state.columns["highest_speed"][0]) ** 3)
+        drained(state, 4 * 1.5e-7 * float(state.columns["highest_speed"][0]) ** 3)
         seen.append(float(state.voltage[0]))
     # At 1000 V / 14.8 rad/s the rotors take 4 * 1.5e-7 w^3 / 0.75: V = 14.8 - 0.12 P(V) / V, by bisection.
     low, high = 0.0, 14.8
@@ -171,9 +172,9 @@ def test_a_battery_without_charge_stops_its_rotors_for_good():
     """Rotors would turn without charge, or start again after they have stopped."""
     # 100 W at a sag of 0.5 V.
     state = connected(battery(capacity=1e-4, cutoff_voltage=3.0), count=2)
-    drawn(state, [0.0, 75.0], steps=50)
+    drained(state, [0.0, 75.0], steps=50)
     assert state.empty.tolist() == [False, True]
-    drawn(state, [0.0, 0.0], steps=50)
+    drained(state, [0.0, 0.0], steps=50)
     assert state.empty.tolist() == [False, True]
     assert state.columns["highest_speed"].tolist() == [1000.0, 0.0]
     assert state.current[1] == 0.0
@@ -188,22 +189,22 @@ def test_a_brown_out_ends_with_the_load():
     """Rotors would turn below the cut-off voltage, or a full battery stay cut off after the load is gone."""
     state = connected(battery(capacity=5.0, cutoff_voltage=3.0), count=2)
     # 20 kW is above the largest power: half of the voltage is left.
-    drawn(state, [0.0, 15e3])
+    drained(state, [0.0, 15e3])
     assert state.empty.tolist() == [False, True]
     assert state.voltage[1] < 12.0
     assert state.columns["highest_speed"].tolist() == [1000.0, 0.0]
-    drawn(state, [0.0, 0.0])
+    drained(state, [0.0, 0.0])
     assert not state.empty.any()
     assert state.charge[1] > 0.95
     # The limit of the speed comes back with the damped voltage.
-    drawn(state, [0.0, 0.0], steps=400)
+    drained(state, [0.0, 0.0], steps=400)
     assert state.columns["highest_speed"].tolist() == pytest.approx([1000.0, 1000.0], rel=0.02)
 
 
 def test_getting_low_and_empty_is_told_once():
     """A low or empty battery would not be reported, or be reported at every step."""
     state = connected(battery(capacity=0.01))
-    told = drawn(state, 100.0, steps=3000)
+    told = drained(state, 100.0, steps=3000)
     assert len(told) == 2
     current = 100 / 0.75 / 15.0
     # Low after 80 % of the charge, at some 15 V.
@@ -214,12 +215,12 @@ def test_compiled_and_plain_execution_give_the_same_bits():
     """A battery would last differently in the debugger, or in another copy."""
     states = [connected(battery(capacity=0.01, cutoff_voltage=3.5), count=3) for _ in range(2)]
     for plain, state in enumerate(states):
-        drawn(state, [10.0, 100.0, 700.0], steps=1000, plain=bool(plain))
+        drained(state, [10.0, 100.0, 700.0], steps=1000, plain=bool(plain))
     for name in "charge", "voltage", "current", "empty", "highest_speed", "work":
         np.testing.assert_array_equal(states[0].columns[name], states[1].columns[name])
     assert states[0].empty.tolist() == [False, True, True]
     alone = connected(battery(capacity=0.01, cutoff_voltage=3.5))
-    drawn(alone, 10.0, steps=1000)
+    drained(alone, 10.0, steps=1000)
     assert alone.voltage[0] == states[0].voltage[0]
 
 
@@ -235,17 +236,17 @@ def test_branches_sag_and_recover_with_their_time_constants():
         current = load_current(100.0 / 0.75, 14.8 - v.sum(), 0.05)
         return (np.array([0.03, 0.02]) * current - v) / np.array([0.6, 5.0])
 
-    drawn(state, 100.0, steps=500)
+    drained(state, 100.0, steps=500)
     sagged = solve_ivp(rate, (0, 2.0), np.zeros(2), "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
     # The current is that of the voltages 0.04 s before.
     np.testing.assert_allclose(state.columns["cell_state"][0, :2], sagged, rtol=3e-3)
     assert state.voltage[0] == pytest.approx(14.8 - sagged.sum() - 0.05 * state.current[0], abs=2e-3)
     before = state.columns["cell_state"][0, :2].copy()
-    drawn(state, 0.0, steps=250)
+    drained(state, 0.0, steps=250)
     np.testing.assert_allclose(
         state.columns["cell_state"][0, :2], before * np.exp(-1.0 / np.array([0.6, 5.0])), rtol=1e-12
     )
-    drawn(state, 100.0, steps=10_000)
+    drained(state, 100.0, steps=10_000)
     steady = load_current(100.0 / 0.75, 14.8, 0.1)
     assert pack.steady_resistance == pytest.approx(0.1)
     assert state.current[0] == pytest.approx(steady, rel=1e-3)
@@ -261,7 +262,7 @@ def test_cold_cells_have_more_resistance_and_warm_themselves():
     assert 3.0 < factor < 3.1
     assert pack.steady_resistance == pytest.approx(0.05 * factor, rel=1e-12)
     state = connected(pack)
-    drawn(state, 100.0)
+    drained(state, 100.0)
     current = load_current(100.0 / 0.75, 14.8, 0.05 * factor)
     assert state.current[0] == pytest.approx(current, rel=1e-12)
     assert state.temperature[0] == pytest.approx(-10.0 + 0.05 * factor * current**2 * 0.04 / 200.0, abs=1e-9)
@@ -271,7 +272,7 @@ def test_cold_cells_have_more_resistance_and_warm_themselves():
         heat = resistance * load_current(100.0 / 0.75, 14.8, resistance) ** 2
         return [(heat - 0.5 * y[0]) / 200.0]
 
-    drawn(state, 100.0, steps=15_000 - 10)
+    drained(state, 100.0, steps=15_000 - 10)
     warmed = solve_ivp(rate, (0, 60.0), [0.0], "DOP853", rtol=1e-10, atol=1e-12).y[0, -1]
     assert warmed > 2.0
     assert state.temperature[0] == pytest.approx(-10.0 + warmed, abs=0.01)
@@ -281,7 +282,7 @@ def test_without_branches_and_heat_the_bits_are_those_of_a_plain_battery():
     """A battery of a file from before would last differently."""
     plain, spelt = connected(battery(capacity=0.02)), connected(battery(capacity=0.02, temperature=-20.0))
     for state in plain, spelt:
-        drawn(state, 60.0, steps=200)
+        drained(state, 60.0, steps=200)
     for name in "charge", "voltage", "current", "highest_speed":
         np.testing.assert_array_equal(plain.columns[name], spelt.columns[name])
     assert plain.columns["cell_state"].tolist() == [[0.0, 0.0, 0.0]]
