@@ -39,13 +39,13 @@ def picture(engine, *, steps=21, device=None, outputs=("depth",), **camera):
 @pytest.fixture(scope="module")
 def by_embree():
     """Return Embree's images of the same flight on MuJoCo."""
-    return picture("mujoco", outputs=("depth", "semantic_segmentation"))
+    return picture("mujoco", outputs=("rgb", "depth", "semantic_segmentation"))
 
 
 def test_a_picture_is_that_of_embree(isaac, by_embree):
-    """Width and height, the camera's axes, or RTX's ids would be wrong."""
+    """Width and height, the camera's axes, RTX's colours or its ids would be wrong."""
     isaac(exact=True)
-    drawn = picture("isaac", outputs=("depth", "semantic_segmentation"))
+    drawn = picture("isaac", outputs=("rgb", "depth", "semantic_segmentation"))
     depth = by_embree["depth"]
     assert drawn["depth"].shape == depth.shape == (30, 40)
     finite = np.isfinite(depth)
@@ -54,6 +54,9 @@ def test_a_picture_is_that_of_embree(isaac, by_embree):
     assert depth[finite].min() < 2.1
     # Pixels on an edge may fall to either side.
     assert (~np.isclose(drawn["depth"], depth, rtol=1e-3, atol=1e-3)).mean() < 0.01
+    # RTX has its own light and exposure; rows of each colour are alike from the sky to the ground.
+    ours, theirs = (images["rgb"].mean(axis=1, dtype=np.float64) for images in (drawn, by_embree))
+    assert all(np.corrcoef(ours[:, k], theirs[:, k])[0, 1] > 0.9 for k in range(3))
     labels = by_embree["semantic_segmentation"]
     assert len(np.unique(labels)) >= 2
     assert (drawn["semantic_segmentation"] != labels).mean() < 0.02
