@@ -8,10 +8,10 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
-from pegasus.control.control_step import STATE, ControlStep, launch_of
-from pegasus.control.course import Course
-from pegasus.control.mission import MissionTable
-from pegasus.control.mission_step import BLOCK, START, setpoint_arrays
+from pegasus.control.control_step import ControlStep, launch_of
+from pegasus.control.mission import Course
+from pegasus.control.mission_step import BLOCK, START, motion_arrays, setpoint_arrays
+from pegasus.control.mission_table import MissionTable
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
 
@@ -103,8 +103,7 @@ class ControlBank(BackendBank):
             controller.join(self)
             step = controller.step
             if step is not None:
-                shared = {f"motion.{name}": self._bodies[name][part] for name in STATE}
-                shared |= setpoint_arrays(controller.mission.reference)
+                shared = motion_arrays(self._bodies, part) | setpoint_arrays(controller.mission.reference)
                 shared |= {"mode": controller.mission.mode}
                 shared |= {"elapsed": self._elapsed, "fault": self._fault}
                 command = vehicle.columns["command"]

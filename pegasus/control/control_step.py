@@ -12,10 +12,10 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse
+from pegasus.base.step_math import Real, Reals, Vec3, cross, dot, length, rotate_inverse
 from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
 from pegasus.contracts.state import Reference, VehicleState
-from pegasus.control.mission_step import FLY, IDLE, REFERENCE, START, Setpoint
+from pegasus.control.mission_step import FLY, IDLE, SHAPES, START, Motion, Setpoint, arrays_of
 from pegasus.control.mixing import Mixing, allocated
 from pegasus.control.thrust_inverse import Inverse, inverse_of
 from pegasus.dynamics import ThrustCurve
@@ -31,17 +31,9 @@ the inputs of each copy: numbers, `Vec3` or `Quat`. The state is zero when the v
 
 
 @dataclass
-class Body:
+class Body(Motion):
     """State and mass properties of one vehicle."""
 
-    position: Vec3
-    """Origin of the body frame in the world [m]."""
-    orientation: Quat
-    """Unit quaternion xyzw, body to world."""
-    velocity: Vec3
-    """Velocity of the body frame's origin in the world [m/s]."""
-    angular_velocity: Vec3
-    """Angular velocity in the body frame [rad/s]."""
     gravity: Vec3
     """Acceleration of free fall in the world [m/s^2]."""
     max_thrust: Real
@@ -110,16 +102,6 @@ def lead_compensation(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Re
 
 
 @dataclass(frozen=True)
-class Motion:
-    """State of one vehicle; see `Body`."""
-
-    position: Vec3
-    orientation: Quat
-    velocity: Vec3
-    angular_velocity: Vec3
-
-
-@dataclass(frozen=True)
 class Limits:
     """What one vehicle's place and rotors allow."""
 
@@ -135,8 +117,6 @@ class Limits:
     """Rotor speed at idle [rad/s]."""
 
 
-STATE = ("position", "orientation", "velocity", "angular_velocity")
-_SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
 _RESULTS = ("force", "torque", "thrust", "rotor_speed", "mode", "fault")
 
 
@@ -176,7 +156,7 @@ def parts_of_law(law: Law) -> LawParts:
     results = len(get_args(hints.get("return"))) - 2
     fits = names[:3] == ["own", "body", "setpoint"] and 0 <= results <= len(extra)
     require(
-        fits and "own" in hints and all(hints.get(name) in _SHAPES for name in extra),
+        fits and "own" in hints and all(hints.get(name) in SHAPES for name in extra),
         "law",
         law.__qualname__,
         "must be (own, body, setpoint, *state, *inputs, dt) -> tuple[Vec3, Vec3, *state], all annotated",
@@ -278,7 +258,7 @@ class ControlStep:
         self._limits, self._count = limits, count
         kinds = {**self.law.state, **self.law.inputs}
         self.columns: dict[str, Array] = {
-            name: np.zeros((count, *_SHAPES[kind])) for name, kind in kinds.items()
+            name: np.zeros((count, *SHAPES[kind])) for name, kind in kinds.items()
         }
         """State and inputs of the law by name, one row per copy."""
         self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
@@ -322,7 +302,6 @@ class ControlStep:
         self.kind = self.function, kind
         """Steps of one kind have the same program."""
         self._elapsed = np.zeros(1)
-        self._bound: tuple[Array | None, ...] = (None,) * 10
         self._launch: Callable[[], None] | None = None
 
     def reset(self, copies: IntArray) -> None:
@@ -342,13 +321,14 @@ class ControlStep:
             reference: What to follow.
             dt: Time since the previous call [s].
         """
-        given = (*(getattr(state, n) for n in STATE), *(getattr(reference, n) for n in REFERENCE))
-        if self._launch is None or not all(a is b for a, b in zip(given, self._bound, strict=True)):
-            arrays = [np.ascontiguousarray(array, dtype=np.float64) for array in given]
-            # Copies of arrays of another type or layout are made anew at each call.
-            self._bound = given if all(a is b for a, b in zip(given, arrays, strict=True)) else (None,) * 10
-            titles = (*(f"motion.{name}" for name in STATE), *(f"setpoint.{name}" for name in REFERENCE))
-            self._launch = launch_of([(self, dict(zip(titles, arrays, strict=True)))])
+        if self._launch is None:
+            self._given = arrays_of(Motion, self._count), arrays_of(Setpoint, self._count)
+            prefixes = zip(("motion", "setpoint"), self._given, strict=True)
+            shared = {f"{prefix}.{name}": array for prefix, own in prefixes for name, array in own.items()}
+            self._launch = launch_of([(self, shared)])
+        for arrays, source in zip(self._given, (state, reference), strict=True):
+            for name, array in arrays.items():
+                array[...] = getattr(source, name)
         self._elapsed[0] = dt
         self._launch()
         return self.speed.copy()

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.backend import Backend
+from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
-from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law, given_wrench
 from pegasus.control.drag_compensation import level_drag
 from pegasus.control.feasibility import Limits as FlightLimits
@@ -83,6 +82,8 @@ class Controller(Backend):
     """Rotor speed at idle relative to hover."""
     strict: bool = False
     """Raise an error, instead of a warning, for a trajectory that exceeds the limits of the vehicle."""
+    mission: Mission = field(init=False, repr=False)
+    """Progress along the trajectory: `duration`, `finished`, `landed`; of all copies together."""
 
     drives = True
     reads_sensors = False
@@ -106,8 +107,8 @@ class Controller(Backend):
     def __post_init__(self) -> None:
         self.trajectory = _trajectories(self.trajectory)
         self._own = self._checked()
-        self._bank: ControlBank | None = None
-        self.mission = self._new_mission(count=1)
+        self._bank: Any = None
+        self.renew_mission(1)
 
     def check(self) -> None:
         """Raise a ConfigError unless the parameters are allowed; each copy is checked if they differ."""
@@ -178,7 +179,7 @@ class Controller(Backend):
         Raises:
             ConfigError: If its rotors cannot control it, or cannot lift it, or it has not been initialized.
         """
-        if "_mission" not in vars(self):
+        if "mission" not in vars(self):
             raise ConfigError(
                 "has an __init__ that does not call that of Controller",
                 field=type(self).__name__,
@@ -246,8 +247,11 @@ class Controller(Backend):
         self._check_flights(vehicle, weight, float(speed[0, 0]))
 
     @property
-    def bank(self) -> type[ControlBank] | None:
+    def bank(self) -> type[BackendBank] | None:
         """Class that runs it together with other controllers, unless it overrides how it is called."""
+        # Not at the top: it imports Warp.
+        from pegasus.control.control_bank import ControlBank
+
         kind = type(self)
         own = kind.publish is not Controller.publish or kind.command is not Controller.command
         return None if own else ControlBank
@@ -260,23 +264,11 @@ class Controller(Backend):
         return self._step if compiled else None
 
     @property
-    def mission(self) -> Mission:
-        """Progress along the trajectory: `duration`, `finished`, `landed`; of all copies together."""
-        return self._mission
-
-    @mission.setter
-    def mission(self, mission: Mission) -> None:
-        self._mission = mission
-        self.reference = mission.reference
-        if self._bank is not None:
-            self._bank.is_arranged = False
-
-    @property
     def missions(self) -> tuple[Any, ...]:
         """Courses of the copies, one each; one alone if all share it."""
         return tuple(member for member, _ in self.mission.members)
 
-    def join(self, bank: ControlBank) -> None:
+    def join(self, bank: BackendBank) -> None:
         """Run together with others: tell their bank of a new mission.
 
         Args:
@@ -296,9 +288,11 @@ class Controller(Backend):
 
     def start(self) -> None:
         """Restart the mission at the next `publish`."""
-        self.mission = self._new_mission(count=self.count)
+        if self.mission.begun or len(self.mission.mode) != self.count:
+            self.renew_mission(self.count)
+        estimator = self._estimator
+        self.mission.estimator = estimator if estimator is not None and estimator.flown else None
         self._time = self._next_look_up = -math.inf
-        self._flew = np.zeros(self.count, dtype=bool)
         if self._stands is not None:
             self._check_ground(self._stands)
             self._stands = None
@@ -309,7 +303,6 @@ class Controller(Backend):
         Args:
             rows: Indices of the copies, whose states are those after the reset.
         """
-        self._flew[rows] = False
         if math.isfinite(self._next_look_up):
             self._look_up(self._state.position, rows)
         self._restart(rows)
@@ -317,9 +310,6 @@ class Controller(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
-        estimator = self._estimator
-        if estimator is not None and estimator.flown and not self.mission.begun and not estimator.ready.all():
-            return
         self.mission.split(state)
         self.mission.update(t, state)
 
@@ -340,16 +330,16 @@ class Controller(Backend):
         """Return the rotor speeds for the step that begins at t [s]."""
         dt, self._time = t - self._time, t
         mode = self.mission.mode
-        flies = mode >= FLY
-        starts, flew, self._flew = flies & ~self._flew, self._flew.any(), flies
-        if not flies.any():
-            speed = np.zeros((self.count, self.allocation.matrix.shape[1]))
-        else:
-            if starts.any():
-                self.reset(np.flatnonzero(starts))
-                if self._step is not None:
-                    self._step.mode[starts] = START
+        flew, flies, starts = (mode == FLY).any(), mode >= FLY, mode == START
+        if starts.any():
+            self.reset(np.flatnonzero(starts))
+            mode[starts] = FLY
+            if self._step is not None:
+                self._step.mode[starts] = START
+        if flies.any():
             speed = self.rotor_speed(self._state, self.mission.reference, dt if flew else 0.0)
+        else:
+            speed = np.zeros((self.count, self.allocation.matrix.shape[1]))
         if not flies.all():
             idle = mode == IDLE
             speed[mode == REST], speed[idle] = 0.0, self._limits["idle_speed"][idle, None]
@@ -365,11 +355,19 @@ class Controller(Backend):
             self._bank.renew(restarted)
             self._bank.is_arranged &= self.mission.courses is before
 
-    def _new_mission(self, *, count: int) -> Mission:
-        if isinstance(self.trajectory, list) or np.ndim(self.spin_up):
+    def renew_mission(self, count: int) -> None:
+        """Make a new mission of N vehicles the present one."""
+        relative, flight, spin_up = self.relative, self.trajectory, self.spin_up
+        if isinstance(flight, list) or np.ndim(spin_up):
             flights, times = zip(*((own.trajectory, own.spin_up) for own in self._own), strict=True)
-            return Mission(flights, count=len(flights), relative=self.relative, spin_up=times)
-        return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
+            self._follow(Mission(flights, count=len(flights), relative=relative, spin_up=times))
+        else:
+            self._follow(Mission(flight, count=count, relative=relative, spin_up=spin_up))
+
+    def _follow(self, mission: Mission) -> None:
+        self.mission, self.reference = mission, mission.reference
+        if self._bank is not None:
+            self._bank.is_arranged = False
 
     def _checked(self, count: int | None = None) -> list["Controller"]:
         """Return the controllers of the copies with their own parameters, or one for all."""

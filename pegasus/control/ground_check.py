@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.course import Course
+from pegasus.control.mission import Course
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
 
@@ -50,14 +50,12 @@ def deepest_dip(vehicle: Vehicle, courses: Sequence[Course]) -> Dip | None:
     copies = np.unique(np.linspace(0, vehicle.count - 1, _FLIGHTS).round().astype(np.int64)).tolist()
     count = max(_MOST // len(copies), _LEAST)
     shared = len(courses) == 1 and not courses[0].differs(vehicle.state)
-    flight, origin = courses[0].flight_from(vehicle.state, 0)
+    origin, flight = courses[0].origin_of(vehicle.state), courses[0].flight_from(vehicle.state, 0)
     dips = []
     for k in copies:
-        if shared:
-            origin = courses[0].origin_of(vehicle.state, k)
-        elif k:
-            flight, origin = courses[k % len(courses)].flight_from(vehicle.state, k)
-        dips.append(_Path(vehicle, k, flight, origin, count).dip())
+        if k and not shared:
+            flight = courses[k % len(courses)].flight_from(vehicle.state, k)
+        dips.append(_Path(vehicle, k, flight, origin[k], count).dip())
     return max(filter(None, dips), key=lambda dip: dip.depth, default=None)
 
 

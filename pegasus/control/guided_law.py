@@ -11,10 +11,8 @@ from pegasus.control.geometric import (
     heading_gain,
     integrated,
 )
+from pegasus.control.guided_step import ATTITUDE
 from pegasus.control.mission_step import Setpoint
-
-REFERENCE, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0
-"""Values of `directive`: a copy follows its reference, an attitude, or body rates."""
 
 
 def guided_geometric_law(
@@ -37,14 +35,14 @@ def guided_geometric_law(
         setpoint: Its reference.
         integral: State of the geometric controller.
         turned: Angular velocity at the previous call [rad/s].
-        directive: What it follows: `REFERENCE`, `ATTITUDE` or `BODY_RATES`.
+        directive: What it follows, such as `ATTITUDE`; below that its reference.
         attitude: Commanded attitude, unit quaternion, body to world.
         rates: Commanded angular velocity in the body frame, that of the commanded attitude if there is one
             [rad/s].
         lift: Commanded thrust along the body's z axis [N].
         dt: Time since the previous call [s].
     """
-    if directive == REFERENCE:
+    if directive < ATTITUDE:
         return geometric_law(own, body, setpoint, integral, turned, dt)
     x = Vec3(1.0, 0.0, 0.0)
     y = Vec3(0.0, 1.0, 0.0)
@@ -82,22 +80,11 @@ def guided_pid_law(
     lift: Real,
     dt: Real,
 ) -> tuple[Vec3, Vec3, Vec3, Vec3, Vec3]:
-    """Return force [N] and torque [N m] by the inner loops of the PID controller.
+    """Return force [N] and torque [N m] by the inner loops of the PID controller, and its integrals.
 
-    Args:
-        own: The controller.
-        body: The vehicle.
-        setpoint: Its reference.
-        integral: Integral of the linear error.
-        angular_integral: Integral of the angular error.
-        turned: Angular velocity at the previous call [rad/s].
-        directive: What it follows: `REFERENCE`, `ATTITUDE` or `BODY_RATES`.
-        attitude: Commanded attitude, unit quaternion, body to world.
-        rates: Commanded angular velocity in the body frame [rad/s].
-        lift: Commanded thrust along the body's z axis [N].
-        dt: Time since the previous call [s].
+    The inputs are those of `guided_geometric_law`.
     """
-    if directive == REFERENCE:
+    if directive < ATTITUDE:
         return cascaded_pid_law(own, body, setpoint, integral, angular_integral, turned, dt)
     rate_error = rates - body.angular_velocity
     damping = own.attitude_rate_gain

@@ -57,7 +57,7 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
     Raises:
         ConfigError: If a field has values for another number of copies, or two for different numbers.
     """
-    found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller))}
+    found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller)) if field.init}
     values = {name: rows for name, rows in found.items() if rows}
     first, needed = next(((name, len(rows)) for name, rows in values.items()), ("", 1))
     if count is not None and values:

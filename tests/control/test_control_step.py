@@ -19,8 +19,9 @@ from pegasus.control import (
     torque_of,
     trajectories,
 )
-from pegasus.control.control_step import STATE
 from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
+from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET
+from pegasus.control.mission_step import Motion
 from pegasus.control.thrust_inverse import inverse_of
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
@@ -94,7 +95,7 @@ def bound(vehicles, kind, count, own=None, **vehicle):
     for name in controller._step.law.inputs if controller._step else ():
         controller.columns[name][...] = rng.normal(0.5, 1, (9, *controller.columns[name].shape[1:]))[:count]
     if "directive" in controller.columns:
-        controller.columns["directive"][...] = np.arange(count) % 3
+        controller.columns["directive"][...] = np.resize([TARGET, ATTITUDE, BODY_RATES], count)
     return controller
 
 
@@ -153,7 +154,7 @@ def test_python_and_compiled_code_give_the_same_bits(vehicles, kind, gains):
         state, reference = state_and_reference(9, seed=k)
         dt = 0.004 * k
         step = compiled._step
-        shared = {f"motion.{name}": getattr(state, name) for name in STATE}
+        shared = {f"motion.{name}": getattr(state, name) for name in get_type_hints(Motion)}
         shared |= {f"setpoint.{name}": getattr(reference, name) for name in get_type_hints(Setpoint)}
         step._elapsed[0] = dt
         expected = by_python(step, shared)
