@@ -100,7 +100,7 @@ class ControlBank(BackendBank):
         found: dict[Any, list[tuple[ControlStep, Mapping[str, Array]]]] = {}
         self._copied: list[tuple[Array, Array]] = []
         for (vehicle, controller, _), part in zip(self._driven, rows, strict=True):
-            controller.join(self)
+            controller.bank_in_use = self
             step = controller.step
             if step is not None:
                 shared = motion_arrays(self._bodies, part) | setpoint_arrays(controller.mission.reference)
@@ -111,6 +111,6 @@ class ControlBank(BackendBank):
                     shared["rotor_speed"] = command
                 else:
                     # Of a vehicle that has fewer rotors than others.
-                    self._copied.append((command, step.speed))
+                    self._copied.append((command, step.arrays["rotor_speed"]))
                 found.setdefault(step.kind, []).append((step, shared))
         self._launches = [launch_of(steps).run for steps in found.values()]

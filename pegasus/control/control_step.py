@@ -1,24 +1,25 @@
 """Step of a controller: its control law, the allocation and the rotor speeds, compiled as one function."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from itertools import groupby
 from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Real, Reals, Vec3, cross, dot, length, rotate_inverse
+from pegasus.base.step_math import Real, Vec3, cross, dot, length, rotate_inverse
 from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control.mission_step import FLY, IDLE, SHAPES, START, Motion, Setpoint, arrays_of
 from pegasus.control.mixing import Mixing, allocated
-from pegasus.control.thrust_inverse import Inverse, inverse_of
 from pegasus.dynamics import ThrustCurve
+from pegasus.dynamics.thrust_curves import speed_by_bisection
 
 Law = Callable[..., tuple[Any, ...]]
 """Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).
@@ -127,24 +128,14 @@ def given_wrench(
     return given_force, given_torque
 
 
-@dataclass(frozen=True)
-class LawParts:
-    """Control law and its arguments."""
-
-    law: Law
-    state: dict[str, Any]
-    """Kinds of the state by name."""
-    inputs: dict[str, Any]
-    """Kinds of the inputs by name."""
-    timed: bool
-    """True if the law takes `dt`."""
+@functools.cache
+def inverse_of(kind: Any) -> Callable[..., Real]:
+    """Return the law (parameters, thrust, air density) -> rotor speed of thrust curves of a class."""
+    return kind.inverse_law or functools.partial(speed_by_bisection, kind.law)
 
 
-def parts_of_law(law: Law) -> LawParts:
-    """Return the arguments of a control law.
-
-    Args:
-        law: The control law.
+def parts_of_law(law: Law) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """Return kinds of the state and of the inputs of a control law by name, and whether it takes `dt`.
 
     Raises:
         ConfigError: If its arguments or results are not those of a control law.
@@ -164,7 +155,7 @@ def parts_of_law(law: Law) -> LawParts:
     for name in (*_RESULTS, "elapsed"):
         require(name not in extra, "law", law.__qualname__, f"has the argument {name}", "rename it")
     state, inputs = ({name: hints[name] for name in some} for some in (extra[:results], extra[results:]))
-    return LawParts(law, state, inputs, timed)
+    return state, inputs, timed
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,7 @@ class ControlFunction:
     state_count: int
     """Number of arguments after the third that are its state."""
     timed: bool
-    inverse: Inverse
+    inverse: Callable[..., Real]
 
     def __call__(
         self,
@@ -190,7 +181,7 @@ class ControlFunction:
         """Return force, torque, thrusts, rotor speeds, mode, whether one is not finite, and the new state.
 
         Args:
-            p: Parameters: gains `own`, mass properties `airframe`, `mixing`, and those of the thrust curve.
+            p: Parameters: gains `own`, mass properties `body`, `mixing`, and those of the thrust curve.
             motion: State of the vehicle.
             setpoint: What it follows.
             limits: Limits of its rotors.
@@ -199,14 +190,13 @@ class ControlFunction:
             more: State and inputs of the law.
         """
         rotors = range(length(p.mixing.carrying))
-        force = Vec3(0.0, 0.0, 0.0)
-        torque = Vec3(0.0, 0.0, 0.0)
-        thrust: Reals = (0.0,) * len(rotors)
+        force, torque = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+        thrust: Any = (0.0,) * len(rotors)
         speed = [limits.idle_speed if mode == IDLE else 0.0 for r in rotors]
         state: Any = more[: self.state_count]
         if mode >= FLY:
             parts: Any = (*vars(motion).values(), limits.gravity, limits.max_thrust)
-            body = Body(*parts, *vars(p.airframe).values())
+            body = Body(*parts, *p.body)
             given = more
             if self.timed:
                 given = (*more, 0.0 if mode == START else elapsed)
@@ -229,11 +219,9 @@ def gains_of(own: Any) -> SimpleNamespace:
         value: Any = getattr(own, name, None)
         if isinstance(hint, type) and is_dataclass(hint):
             found[name] = value
-        elif value is None:
-            continue
-        elif hint in (float, int):
+        elif value is not None and hint in (float, int):
             found[name] = hint(value)
-        elif hint in (tuple[float, float, float], tuple[float, ...]):
+        elif value is not None and hint in (tuple[float, float, float], tuple[float, ...]):
             found[name] = tuple(map(float, value))
     return SimpleNamespace(**found)
 
@@ -244,53 +232,44 @@ class ControlStep:
     Args:
         law: Its control law.
         own: The controller, for its gains; one for each copy if they differ.
+        body: Fields of a `Body` from its mass on, which do not change.
         curve: Thrust curve of the rotors.
         mixing: Numbers of the allocation.
         limits: Columns that the controller updates: those of `Limits`.
     """
 
     def __init__(
-        self, law: Law, own: Sequence[Any], curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
+        self,
+        law: Law,
+        own: Sequence[Any],
+        body: tuple[Any, ...],
+        curve: ThrustCurve,
+        mixing: Mixing,
+        limits: dict[str, Array],
     ) -> None:
-        count = len(limits["lower"])
-        self.law, (inverse, parameters) = parts_of_law(law), inverse_of(curve)
-        self.function = ControlFunction(law, len(self.law.state), self.law.timed, inverse)
-        self._limits, self._count = limits, count
-        kinds = {**self.law.state, **self.law.inputs}
-        self.columns: dict[str, Array] = {
-            name: np.zeros((count, *SHAPES[kind])) for name, kind in kinds.items()
-        }
+        self.count = count = len(limits["lower"])
+        self.state, self.inputs, timed = parts_of_law(law)
+        self.law, kinds = law, {**self.state, **self.inputs}
+        self.function = ControlFunction(law, len(self.state), timed, inverse_of(cast("Any", type(curve))))
+        self.columns = {name: np.zeros((count, *SHAPES[kind])) for name, kind in kinds.items()}
         """State and inputs of the law by name, one row per copy."""
-        self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
-        """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
-        self.thrust, self.speed = np.zeros((2, count, len(mixing.carrying)))
-        """Thrust [N] and speed [rad/s] of each rotor, shape (N, R)."""
-        self.mode = np.full(count, FLY)
-        """State of the rotors of each copy where it runs alone, shape (N,)."""
-        body, drag = own[0], own[0].level_drag
-        x, y, z = (Vec3(*row) for row in body.inertia.tolist())
-        # In the order of the fields of a `Body`.
-        airframe = SimpleNamespace(
-            mass=float(body.mass),
-            inertia_x=x,
-            inertia_y=y,
-            inertia_z=z,
-            heave=body.heave,
-            heave_in_descent=body.heave_in_descent,
-            rotor_drag=drag.linear,
-            body_drag=drag.quadratic,
-            drag_lever=drag.lever,
-        )
-        given = [
-            uniform(
-                "p", SimpleNamespace(own=gains_of(one), airframe=airframe, mixing=mixing, curve=parameters)
-            )
-            for one in own
-        ]
+        self._given = arrays_of(Motion, count), arrays_of(Setpoint, count)
+        self.arrays: dict[str, Array] = {
+            **{name: np.zeros((count, 3)) for name in ("force", "torque")},
+            **{name: np.zeros((count, len(mixing.carrying))) for name in ("thrust", "rotor_speed")},
+            **{"mode": np.full(count, FLY), "elapsed": np.zeros(1), "fault": np.zeros(1)},
+            **{f"limits.{name}": array for name, array in limits.items()},
+            **{f"motion.{name}": array for name, array in self._given[0].items()},
+            **{f"setpoint.{name}": array for name, array in self._given[1].items()},
+            **self.columns,
+        }
+        """Arrays of its columns where it runs alone, by name."""
+        shared = {"body": body, "mixing": mixing, "curve": curve.parameters()}
+        given = [uniform("p", SimpleNamespace(own=gains_of(one), **shared)) for one in own]
         self.parameters = [argument.values[0] for argument in given]
         """Parameters of each copy, one alone if they are the same."""
         self._uniforms = [uniform_values(argument) for argument in given]
-        self._arguments = [
+        self.arguments = [
             given[0],
             *(column("motion", Motion), column("setpoint", Setpoint), column("limits", Limits)),
             *(column("mode"), uniform("elapsed", 0.0)),
@@ -301,98 +280,70 @@ class ControlStep:
         require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
         self.kind = self.function, kind
         """Steps of one kind have the same program."""
-        self._elapsed = np.zeros(1)
         self._launch: Callable[[], None] | None = None
 
     def reset(self, copies: IntArray) -> None:
-        """Set the state of the law to zero.
-
-        Args:
-            copies: Indices of the copies.
-        """
-        for name in self.law.state:
+        """Set the state of the law of some copies to zero."""
+        for name in self.state:
             self.columns[name][copies] = 0.0
 
     def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the rotor speeds of the law [rad/s], shape (N, R).
+        """Return the rotor speeds of the law [rad/s], shape (N, R), by its own arrays.
 
         Args:
             state: True state.
             reference: What to follow.
             dt: Time since the previous call [s].
         """
-        if self._launch is None:
-            self._given = arrays_of(Motion, self._count), arrays_of(Setpoint, self._count)
-            prefixes = zip(("motion", "setpoint"), self._given, strict=True)
-            shared = {f"{prefix}.{name}": array for prefix, own in prefixes for name, array in own.items()}
-            self._launch = launch_of([(self, shared)])
         for arrays, source in zip(self._given, (state, reference), strict=True):
             for name, array in arrays.items():
                 array[...] = getattr(source, name)
-        self._elapsed[0] = dt
+        self.arrays["elapsed"][0] = dt
+        if self._launch is None:
+            self._launch = launch_of([(self, {})])
         self._launch()
-        return self.speed.copy()
+        return self.arrays["rotor_speed"].copy()
 
-    def arrays(self, shared: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the arrays of its columns by name.
-
-        Args:
-            shared: Those of states and references, and others in place of its own.
-        """
-        return {
-            **{f"limits.{name}": array for name, array in self._limits.items()},
-            **{name: getattr(self, name) for name in ("force", "torque", "thrust", "mode")},
-            **{"rotor_speed": self.speed, "elapsed": self._elapsed, "fault": np.zeros(1)},
-            **self.columns,
-            **shared,
-        }
-
-    def rows(self, shared: Mapping[str, Array]) -> Any:
-        """Return the parts of a launch over its copies, each of those that have the same parameters.
+    def rows(self, arrays: Mapping[str, Array]) -> list[tuple[dict[str, Array], int, int]]:
+        """Return the copies with the same parameters: arrays with these, first row, and row after the last.
 
         Args:
-            shared: See `arrays`.
+            arrays: Arrays of all copies by name, in place of its own.
         """
-        from pegasus.base.tracing.launches import Part
-
-        arrays, parts = self.arrays(shared), []
-        first, size = 0, self._count // len(self._uniforms)
-        # Neighbours with the same parameters are one part.
+        found: list[tuple[dict[str, Array], int, int]] = []
+        first, size = 0, self.count // len(self._uniforms)
+        # Neighbours with the same parameters are together.
         for _, alike in groupby(self._uniforms, lambda own: [values.tobytes() for values in own.values()]):
             same = list(alike)
-            parts.append(Part({**arrays, **same[0]}, first, first + len(same) * size))
-            first += len(same) * size
-        return parts
-
-    def program(self, count: int) -> Any:
-        """Return the program of its kind for a number of rows."""
-        # Not at the top: controllers are made without Warp.
-        from pegasus.base.tracing.launches import program_of
-
-        outputs = (*_RESULTS, *self.law.state)
-        try:
-            return program_of(self.function, *self._arguments, outputs=outputs, count=count)
-        except ConfigError as error:
-            if not isinstance(error.__cause__, TraceError):
-                raise
-            raise ConfigError(
-                str(error.__cause__),
-                field=f"law {self.law.law.__qualname__}",
-                remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
-                "or override `wrench` in NumPy",
-            ) from error
+            last = first + len(same) * size
+            found.append(({**self.arrays, **arrays, **same[0]}, first, last))
+            first = last
+        return found
 
 
 def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
     """Return the launch of the steps of controllers of one kind.
 
     Args:
-        steps: The steps, each with the arrays of its states and references; see `ControlStep.arrays`.
+        steps: The steps, each with arrays in place of its own.
 
     Raises:
         ConfigError: If the law cannot be compiled.
     """
-    from pegasus.base.tracing.launches import rows_of
+    # Not at the top: controllers are made without Warp.
+    from pegasus.base.tracing.launches import Part, program_of, rows_of
 
-    parts = [part for step, shared in steps for part in step.rows(shared)]
-    return steps[0][0].program(rows_of(parts)).launch_parts(parts)
+    parts = [Part(*rows) for step, arrays in steps for rows in step.rows(arrays)]
+    step, outputs = steps[0][0], (*_RESULTS, *steps[0][0].state)
+    try:
+        program = program_of(step.function, *step.arguments, outputs=outputs, count=rows_of(parts))
+    except ConfigError as error:
+        if not isinstance(error.__cause__, TraceError):
+            raise
+        raise ConfigError(
+            str(error.__cause__),
+            field=f"law {step.law.__qualname__}",
+            remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
+            "or override `wrench` in NumPy",
+        ) from error
+    return program.launch_parts(parts)

@@ -76,13 +76,16 @@ class Mission:
         """Estimator for which vehicles that fly on estimates wait on the ground."""
         self.interval = 0.0
         """Time from one `update` to the next [s], 0 if unknown: points are made ahead for many updates."""
-        shared = isinstance(trajectory, Trajectory)
-        rows = [slice(0, count)] if shared else [slice(k, k + 1) for k in range(count)]
-        flights = [trajectory] if isinstance(trajectory, Trajectory) else trajectory
-        times = [spin_up] if isinstance(spin_up, float | int) else spin_up
+        flights = [trajectory] if isinstance(trajectory, Trajectory) else list(trajectory)
+        times = [spin_up] if isinstance(spin_up, float | int) else list(spin_up)
+        pairs = list(zip(flights, times, strict=True))
+        if all(flight is flights[0] and time == times[0] for flight, time in pairs):
+            pairs, size = pairs[:1], count
+        else:
+            size = 1
         self.courses = [
-            Course(self, part, flight, relative=relative, spin_up=time)
-            for part, flight, time in zip(rows, flights, times, strict=False)
+            Course(self, slice(k, k + size), flight, relative=relative, spin_up=time)
+            for k, (flight, time) in enumerate(pairs)
         ]
         """Courses of the vehicles: one for all, or one of each; none if `update` gives the references."""
         self._alone: Any = None

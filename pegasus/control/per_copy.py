@@ -2,26 +2,20 @@
 
 import copy
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 
-C = TypeVar("C")
 T = TypeVar("T")
 
 if TYPE_CHECKING:
 
     class PerCopy(Generic[T]):
-        """Type of a parameter that is given as one value for all copies, or as an array of rows."""
-
-        def __get__(self, owner: object, kind: object) -> T: ...
-        def __set__(self, owner: object, value: T | npt.ArrayLike) -> None: ...
-
-    class Derived(Generic[T]):
-        """Type of a parameter like `PerCopy` that follows from the vehicle if it is None."""
+        """Type of a parameter: one value for all copies, an array of rows, or None to derive it."""
 
         def __get__(self, owner: object, kind: object) -> T: ...
         def __set__(self, owner: object, value: T | npt.ArrayLike | None) -> None: ...
@@ -34,8 +28,8 @@ else:
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
 
-    Derived = PerCopy
 
+Derived = PerCopy
 DERIVED: Any = None
 """Default of a field of type `Derived`."""
 
@@ -43,6 +37,16 @@ DERIVED: Any = None
 def each(value: Any) -> Any:
     """Return the value that each copy has by default, as the default of a field of type `PerCopy`."""
     return value
+
+
+class Checked(Protocol):
+    """Dataclass whose parameters can be checked."""
+
+    def check(self) -> None:
+        """Raise a ConfigError unless the parameters are allowed."""
+
+
+C = TypeVar("C", bound=Checked)
 
 
 def copies_of(controller: C, count: int | None = None) -> list[C]:
@@ -55,7 +59,8 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
         count: Number of copies of the vehicle, if known.
 
     Raises:
-        ConfigError: If a field has values for another number of copies, or two for different numbers.
+        ConfigError: If a field has values for another number of copies, or two for different numbers, or if
+            parameters of a copy are not allowed.
     """
     found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller)) if field.init}
     values = {name: rows for name, rows in found.items() if rows}
@@ -66,9 +71,13 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
         allowed = f"must be {needed} as of {first}: one for each copy"
         require(len(rows) == needed, f"number of values of {name}", len(rows), allowed)
     made = [copy.copy(controller) for _ in range(needed)]
-    for name, rows in values.items():
-        for one, value in zip(made, rows, strict=True):
-            setattr(one, name, value)
+    for k, one in enumerate(made):
+        for name, rows in values.items():
+            setattr(one, name, rows[k])
+        try:
+            one.check()
+        except ConfigError as error:
+            raise error if needed == 1 else error.about(f"{error.field} of copy {k}") from None
     return made
 
 
