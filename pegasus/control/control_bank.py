@@ -1,19 +1,129 @@
-"""Bank of controllers: one table of missions, and one of each compiled step, for all vehicles."""
+"""Controllers of all vehicles in each step: references in one launch, compiled laws in one for each kind."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.tracing.launches import Part, program_of, rows_of
 from pegasus.contracts.backend import BackendBank
+from pegasus.contracts.state import VehicleState
+from pegasus.control import guided_step, mission_step
 from pegasus.control.control_step import ControlStep, launch_of
-from pegasus.control.mission import Course
-from pegasus.control.mission_step import BLOCK, START, motion_arrays, setpoint_arrays
-from pegasus.control.mission_table import MissionTable
+from pegasus.control.guided_mission import GuidedMission
+from pegasus.control.guided_step import govern
+from pegasus.control.mission import Course, Mission
+from pegasus.control.mission_step import BLOCK, START, WIDTH, follow
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
+
+_NEVER = 2**62
+"""Step at which the next points are due of missions without any."""
+
+
+class MissionTable:
+    """References of several vehicles.
+
+    Args:
+        vehicles: The missions of the vehicles with their states, and the rows of their copies.
+        bodies: Columns of the states of all copies.
+    """
+
+    def __init__(
+        self, vehicles: Sequence[tuple[Mission, VehicleState, slice]], bodies: Mapping[str, Any]
+    ) -> None:
+        self._vehicles, self._bodies = vehicles, bodies
+        self._shared = [(mission, state) for mission, state, _ in vehicles if len(mission.mode) > 1]
+        self._guided = [(k, v[0], v[1]) for k, v in enumerate(vehicles) if isinstance(v[0], GuidedMission)]
+        self.started = {k for k, (mission, *_) in enumerate(vehicles) if (mission.mode == START).any()}
+        """Numbers of the vehicles of which copies have lifted off at the last update."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Prepare the launches."""
+        self._called, self._changed = np.zeros(1), np.zeros(1)
+        self._courses: list[tuple[Course, VehicleState, int, Mission]] = []
+        self._parts: list[Part] = []
+        guided: list[Part] = []
+        for owner, (mission, state, rows) in enumerate(self._vehicles):
+            arrays = mission.arrays(self._bodies, rows)
+            if isinstance(mission, GuidedMission):
+                guided.append(Part({**arrays, "event": self._changed}, 0, len(mission.mode)))
+            arrays |= {"called": np.zeros(len(mission.mode)), "event": self._called}
+            for course in mission.courses:
+                self._courses.append((course, state.of(course.rows), owner, mission))
+                points = {"ahead": np.zeros((BLOCK, WIDTH))}
+                self._parts.append(Part({**arrays, **points}, course.rows.start, course.rows.stop))
+        self._due = np.zeros(len(self._courses), dtype=np.int64)
+        self._next = 0 if self._courses else _NEVER
+        self._follow = _launch(follow, mission_step, self._parts)
+        self._govern = _launch(govern, guided_step, guided)
+
+    def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
+        """Set the references of a step.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+            times: Function that returns the times of this step and of those after it [s], up to `BLOCK`.
+        """
+        if self.started:
+            self.started = set()
+        if self._shared and any([mission.split(state) for mission, state in self._shared]):
+            self._arrange()
+        if step >= self._next:
+            self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())
+        if self._courses:
+            self._follow(step=step)
+            if self._called[0]:
+                # The courses of these copies go on otherwise, so that the references are made again.
+                called = [k for k, p in enumerate(self._parts) if p.arrays["called"][p.first : p.last].any()]
+                self._advance(called, step, times())
+                self._follow(step=step)
+                self._called[0] = 0.0
+        if self._guided:
+            for _, mission, state in self._guided:
+                mission.begin_step(t, state)
+            self._govern()
+            if self._changed[0]:
+                self._changed[0] = 0.0
+                for owner, mission, _ in self._guided:
+                    mission.summarize()
+                    if (mission.mode == START).any():
+                        self.started.add(owner)
+
+    def renew(self, courses: Collection[Course]) -> None:
+        """Make the points of courses that were restarted anew at the next update."""
+        known = [k for k, (course, *_) in enumerate(self._courses) if course in courses]
+        if len(known) < len(courses):
+            self._arrange()
+        self._due[known] = 0
+        self._next = 0 if self._courses else _NEVER
+
+    def _advance(self, numbers: Sequence[int], step: int, times: Array) -> None:
+        """Make the points of courses ahead; those of many courses end at different steps."""
+        count = len(self._courses)
+        for k in numbers:
+            course, state, owner, mission = self._courses[k]
+            segment = course.reference.segment
+            ahead = course.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], state)
+            self._parts[k].arrays["ahead"][(step + np.arange(len(ahead))) % BLOCK] = ahead
+            self._due[k] = step + len(ahead)
+            if course.show_modes():
+                self.started.add(owner)
+            if course.reference.segment != segment:
+                mission.name_segment()
+        self._next = int(self._due.min())
+
+
+def _launch(function: Callable[..., Any], step: Any, parts: Sequence[Part]) -> Callable[..., None]:
+    """Return the launch of a step function of a module, which has its arguments and results."""
+    if not parts:
+        return function
+    program = program_of(function, *step.ARGUMENTS, outputs=step.RESULTS, count=rows_of(parts))
+    return program.launch_parts(parts)
 
 
 class ControlBank(BackendBank):
@@ -26,36 +136,21 @@ class ControlBank(BackendBank):
     """
 
     saved_as = "nothing"
-    is_arranged: bool
-    """False after a change of a mission."""
-    _next_look_up: float
     _missions: MissionTable
+    _next_look_up: float
 
     def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
         self._driven, self._bodies, self._rate = list(driven), bodies, rate
         self._elapsed, self._fault = np.zeros(1), np.zeros(1)
-        self._batches = [(vehicle, controller) for vehicle, controller, _ in driven if vehicle.count > 1]
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
 
     def renew(self, courses: Collection[Course]) -> None:
-        """Begin courses that were restarted anew at the next `publish`.
-
-        Args:
-            courses: The courses.
-        """
+        """Begin courses that were restarted anew at the next `publish`."""
         self._missions.renew(courses)
 
     def publish(self, step: int, t: float) -> None:
-        """Advance all missions, and look up gravity and air where they are due.
-
-        Args:
-            step: Number of the step.
-            t: Simulation time [s].
-        """
-        for vehicle, controller in self._batches:
-            if controller.mission.split(vehicle.feedback):
-                self.is_arranged = False
+        """Advance all missions, and look up gravity and air where they are due; see `BackendBank.publish`."""
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:
@@ -63,11 +158,7 @@ class ControlBank(BackendBank):
         self._missions.update(step, t, lambda: (step + np.arange(BLOCK)) / self._rate)
 
     def command(self, t: float, dt: float) -> None:
-        """Write the rotor speeds of all vehicles.
-
-        Args:
-            t: Simulation time [s].
-            dt: Time since the previous command [s].
+        """Write the rotor speeds of all vehicles; see `BackendBank.command`.
 
         Raises:
             ConfigError: If one is not finite.
@@ -79,8 +170,6 @@ class ControlBank(BackendBank):
         self._elapsed[0] = dt
         for launch in self._launches:
             launch()
-        for command, speed in self._copied:
-            command[...] = speed
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
@@ -93,24 +182,19 @@ class ControlBank(BackendBank):
     def _arrange(self) -> None:
         """Make the tables; missions, states and references are kept."""
         self.is_arranged = True
+        """False after a change of a mission."""
         self._next_look_up = -math.inf
-        rows = [slice(first, first + vehicle.count) for vehicle, _, first in self._driven]
-        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
-        self._missions = MissionTable(missions, self._bodies)
+        missions: list[tuple[Mission, VehicleState, slice]] = []
         found: dict[Any, list[tuple[ControlStep, Mapping[str, Array]]]] = {}
-        self._copied: list[tuple[Array, Array]] = []
-        for (vehicle, controller, _), part in zip(self._driven, rows, strict=True):
+        for vehicle, controller, first in self._driven:
+            rows, mission = slice(first, first + vehicle.count), controller.mission
+            missions.append((mission, vehicle.feedback, rows))
             controller.bank_in_use = self
-            step = controller.step
-            if step is not None:
-                shared = motion_arrays(self._bodies, part) | setpoint_arrays(controller.mission.reference)
-                shared |= {"mode": controller.mission.mode}
-                shared |= {"elapsed": self._elapsed, "fault": self._fault}
-                command = vehicle.columns["command"]
-                if command.flags.c_contiguous:
-                    shared["rotor_speed"] = command
-                else:
-                    # Of a vehicle that has fewer rotors than others.
-                    self._copied.append((command, step.arrays["rotor_speed"]))
-                found.setdefault(step.kind, []).append((step, shared))
+            if controller.step is not None:
+                arrays = mission.arrays(self._bodies, rows)
+                arrays |= {"elapsed": self._elapsed, "fault": self._fault}
+                # The command of a vehicle with fewer rotors than others has room at the end of its rows.
+                arrays["rotor_speed"] = vehicle.columns["command"]
+                found.setdefault(controller.step.kind, []).append((controller.step, arrays))
+        self._missions = MissionTable(missions, self._bodies)
         self._launches = [launch_of(steps).run for steps in found.values()]

@@ -108,7 +108,8 @@ class Controller(Backend):
 
     def __post_init__(self) -> None:
         self.trajectory = _trajectories(self.trajectory)
-        self._own = copies_of(self)
+        self.gains: Sequence[Controller] = copies_of(self)
+        """Controllers with the gains that are flown: one for all copies, or one for each; after `bind`."""
         self.bank_in_use: Any = None
         """Bank that runs it, if any."""
         self.renew_mission(1)
@@ -130,11 +131,6 @@ class Controller(Backend):
     def _default(self, name: str, value: Any) -> None:
         if getattr(self, name) is None:
             setattr(self, name, value)
-
-    @property
-    def gains(self) -> Sequence["Controller"]:
-        """Controllers with the gains that are flown: one for all copies, or one for each; after `bind`."""
-        return self._own
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the force [N] and the torque about the centre of mass [N m] to apply, body frame, (N, 3).
@@ -164,7 +160,7 @@ class Controller(Backend):
         if self._drive is None:
             return self._law_step(state, reference, dt)
         inputs = self._drive.columns
-        inputs["given_force"][...], inputs["given_torque"][...] = self._own_wrench(state, reference, dt)
+        inputs["given_force"][...], inputs["given_torque"][...] = self._checked_wrench(state, reference, dt)
         return self._drive(state, reference, dt)
 
     def reset(self, copies: IntArray) -> None:
@@ -199,8 +195,8 @@ class Controller(Backend):
             )
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
-        self._own = copies_of(self, self.count)
-        idle_speed = np.array([own.idle_ratio for own in self._own]) * airframe.hover_speed
+        self.gains = copies_of(self, self.count)
+        idle_speed = np.array([own.idle_ratio for own in self.gains]) * airframe.hover_speed
         limits = self._limits = arrays_of(Limits, self.count)
         limits["idle_speed"][...] = idle_speed
         self.gravity, self.max_thrust = limits["gravity"], limits["max_thrust"]
@@ -219,13 +215,13 @@ class Controller(Backend):
         lag = vehicle.motor.time_constant(
             airframe.hover_speed, airframe.hover_torque, vehicle.parameters[0].rotor_inertia
         )
-        for k, own in enumerate(self._own):
+        for k, own in enumerate(self.gains):
             own.derive(tuning_of(lag, self._angular_acceleration(k)))
         x, y, z = (Vec3(*row) for row in self.inertia.tolist())
         drag = level_drag(vehicle, airframe.hover_speed, airframe.air_density)
         # In the order of the fields of a `Body`, from its mass on.
         body = (float(self.mass), x, y, z, *airframe.heave, drag.linear, drag.quadratic, drag.lever)
-        law, parts = type(self).law, (self._own, body, airframe.curve, self.allocation.mixing, limits)
+        law, parts = type(self).law, (self.gains, body, airframe.curve, self.allocation.mixing, limits)
         self._step = None if law is None else ControlStep(law, *parts)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
         """State and inputs of the law by name: live arrays with one row per copy."""
@@ -277,12 +273,13 @@ class Controller(Backend):
         """
         if math.isfinite(self._next_look_up):
             self._look_up(self._state.position, rows)
-        self._restart(rows)
+        restarted = self.mission.restart(rows)
+        if self.bank_in_use is not None:
+            self.bank_in_use.renew(restarted)
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
-        self.mission.split(state)
         self.mission.update(t, state)
 
     def look_up(self, t: float, state: VehicleState) -> float:
@@ -321,16 +318,12 @@ class Controller(Backend):
         """Return the rest of the flight plan."""
         return self.mission.plan(t)
 
-    def _restart(self, rows: IntArray) -> None:
-        before, restarted = self.mission.courses, self.mission.restart(rows)
-        if self.bank_in_use is not None:
-            self.bank_in_use.renew(restarted)
-            self.bank_in_use.is_arranged &= self.mission.courses is before
-
     def renew_mission(self, count: int) -> None:
         """Make a new mission of N vehicles the present one."""
-        flights, times = zip(*((own.trajectory, own.spin_up) for own in self._own), strict=True)
-        count = max(count, len(flights))
+        differs = isinstance(self.trajectory, list) or np.ndim(self.spin_up) > 0
+        own = self.gains if differs else self.gains[:1]
+        flights, times = [one.trajectory for one in own], [one.spin_up for one in own]
+        count = max(count, len(own))
         self._follow(Mission(flights, count=count, relative=self.relative, spin_up=times))
 
     def _follow(self, mission: Mission) -> None:
@@ -340,7 +333,7 @@ class Controller(Backend):
 
     def _check_flights(self, vehicle: Vehicle) -> None:
         """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
-        tilt = np.array([getattr(own, "tilt_limit", math.inf) for own in self._own]) * np.ones(self.count)
+        tilt = np.array([getattr(own, "tilt_limit", math.inf) for own in self.gains]) * np.ones(self.count)
         limits = [
             FlightLimits(
                 gravity=self.gravity[rows.start],
@@ -380,7 +373,7 @@ class Controller(Backend):
         roll, pitch, yaw = (t / float(self.inertia[k, k]) for k, t in enumerate(torques))
         return roll, pitch, yaw
 
-    def _own_wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
+    def _checked_wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the wrench of a custom controller, after validation of its shape."""
         wrench, shapes = self.wrench(state, reference, dt), ((self.count, 3), (3,))
         if (

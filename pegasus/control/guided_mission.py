@@ -1,28 +1,18 @@
 """Mission of guided flight: a reference that follows commands within limits, one per copy."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError
-from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.base.tracing import uniform, uniform_values
 from pegasus.contracts.state import Plan, VehicleState
-from pegasus.control.guided_step import (
-    FLYING,
-    LAND,
-    NO_AUTOPILOT,
-    RISING,
-    STANDING,
-    TARGET,
-    Bounds,
-    Order,
-    govern,
-)
-from pegasus.control.mission import ON_THE_GROUND, Mission
-from pegasus.control.mission_step import START, Motion, Setpoint, arrays_of, motion_arrays, setpoint_arrays
+from pegasus.control.guided_step import FLYING, LAND, NO_AUTOPILOT, RISING, STANDING, TARGET, Bounds, Order
+from pegasus.control.mission import ON_THE_GROUND, Course, Mission
+from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import function, hold, sequence
 
 _SEGMENTS = ("target", "velocity", "land", "attitude", "body rates")
@@ -53,11 +43,10 @@ class GuidedMission(Mission):
         self.outline = sequence(hold(height=height), start=ON_THE_GROUND)
         """The flight of a vehicle that takes off."""
         self.most_speed = speed
-        self._bounds = uniform("bounds", Bounds(0.0, 0.0, spin_up, speed, acceleration))
-        self._uniforms = uniform_values(self._bounds)
-        self._motion = arrays_of(Motion, count)
-        self.columns = {**arrays_of(Order, count), "base": self._motion["position"]}
-        """Columns of `Order` by name."""
+        self._bounds = uniform_values(uniform("bounds", Bounds(0.0, 0.0, spin_up, speed, acceleration)))
+        self.columns = arrays_of(Order, count)
+        """Columns of `Order` by name; without `base` it is where a copy stands."""
+        del self.columns["base"]
         self.columns["attitude"][:, 3] = 1.0
         for name, value in {"ready": 1.0, "armed": NO_AUTOPILOT, "climb": height, "speed": speed}.items():
             self.columns[name][...] = value
@@ -69,8 +58,6 @@ class GuidedMission(Mission):
         """Time of the last `update` [s]; NaN before."""
         self.flying = self.rising = np.zeros(count, dtype=bool)
         """Copies in the air, and those on the ground that are to take off, shape (N,)."""
-        self._event = np.zeros(1)
-        self._launch: Callable[[], None] | None = None
 
     @property
     def begun(self) -> bool:
@@ -113,7 +100,7 @@ class GuidedMission(Mission):
         for name, value in {**values, "directive": directive, "climbing": 0.0}.items():
             self.columns[name][copies] = value
         self.order[copies] += 1
-        self._summarize()
+        self.summarize()
 
     def take_off(self, copies: BoolArray, **values: float) -> None:
         """Take off; no effect in the air."""
@@ -129,12 +116,8 @@ class GuidedMission(Mission):
 
     def land(self, copies: BoolArray) -> None:
         """Descend until ground contact, then stop the rotors; end a take-off that has not left the ground."""
-        self.ground(copies & self.rising)
+        self.direct(copies & self.rising, TARGET, phase=STANDING)
         self.direct(copies & self.flying, LAND)
-
-    def ground(self, copies: BoolArray) -> None:
-        """Stop copies on the ground, such as those that a reset has put there."""
-        self.direct(copies & (self.flying | self.rising), TARGET, phase=STANDING)
 
     def plan(self, t: float) -> Plan | None:
         """Return the straight path to the target; None while the first copy follows something else."""
@@ -144,26 +127,29 @@ class GuidedMission(Mission):
         way = self.columns["target"][0] - here[0]
         return Plan(function(lambda t: way * t, duration=1.0), 0.0, here.copy())
 
-    def update(self, t: float, state: VehicleState) -> None:
-        """Advance the reference to time t.
+    def restart(self, rows: IntArray) -> Sequence[Course]:
+        """Stop vehicles that a reset has put on the ground."""
+        grounded = np.isin(np.arange(len(self.mode)), rows)
+        self.direct(grounded & (self.flying | self.rising), TARGET, phase=STANDING)
+        return ()
 
-        Args:
-            t: Simulation time [s].
-            state: True state at t.
-        """
-        if not self.begun and self.waits():
-            return
-        self._uniforms["bounds.dt"][0] = 0.0 if math.isnan(self.time) else t - self.time
-        self._uniforms["bounds.t"][0] = self.time = t
-        self.state, self.lifts_off = state, False
-        for name in ("position", "velocity", "orientation"):
-            self._motion[name][...] = getattr(state, name)
-        if self._launch is None:
-            self._launch = self._prepared()
-        self._launch()
-        if self._event[0]:
-            self._event[0] = 0.0
-            self._summarize()
+    def arrays(self, bodies: Mapping[str, Any], rows: slice) -> dict[str, Array]:
+        """Return the arrays of its columns in a launch of `govern`; see `Mission.arrays`."""
+        own = {f"order.{name}": array for name, array in self.columns.items()}
+        return {"order.base": bodies["position"][rows], **own, **self._bounds, **super().arrays(bodies, rows)}
+
+    def update(self, t: float, state: VehicleState) -> None:
+        """Advance the reference to time t [s]; see `Mission.update`."""
+        super().update(t, state)
+        self.state = state
+
+    def begin_step(self, t: float, state: VehicleState) -> None:
+        """Note time [s] and true state of a step."""
+        self._bounds["bounds.dt"][0] = 0.0 if math.isnan(self.time) else t - self.time
+        self._bounds["bounds.t"][0] = self.time = t
+        self.state = state
+        if self.estimator is not None:
+            self.columns["ready"][...] = not self.waits()
 
     def require_air(self, copies: BoolArray) -> None:
         """Raise a ConfigError unless copies are in the air."""
@@ -172,27 +158,12 @@ class GuidedMission(Mission):
             field = f"copy {int(grounded.argmax())}" if self.airborne and len(self.mode) > 1 else "vehicle"
             raise ConfigError("is not in the air", field=field, remedy="take off first")
 
-    def _summarize(self) -> None:
+    def summarize(self) -> None:
         """Update what follows from the phases of the copies, and what is true of all together."""
         phase, flew = self.columns["phase"], self.flying
         self.flying, self.rising = phase == FLYING, phase == RISING
         self.landed |= flew & ~self.flying
         self.reference.idle[...] = ~self.flying
-        self.lifts_off = bool((self.mode == START).any())
         names = {_SEGMENTS[int(directive)] for directive in self.columns["directive"][self.flying].tolist()}
         resting = "landed" if self.landing else "idle"
         self.reference.segment = "mixed" if len(names) > 1 else names.pop() if names else resting
-
-    def _prepared(self) -> Callable[[], None]:
-        # Not at the top: it imports Warp, which is not needed to plan missions.
-        from pegasus.base.tracing.launches import Part, program_of, rows_of
-
-        given = [column("order", Order), column("motion", Motion), column("setpoint", Setpoint)]
-        arrays = {f"order.{name}": array for name, array in self.columns.items()}
-        arrays |= motion_arrays(self._motion) | setpoint_arrays(self.reference) | self._uniforms
-        parts = [Part({**arrays, "mode": self.mode, "event": self._event}, 0, len(self.mode))]
-        outputs = ("order", "setpoint", "mode", "event")
-        given += [column("mode"), self._bounds]
-        program = program_of(govern, *given, outputs=outputs, count=rows_of(parts))
-        launch: Callable[[], None] = program.launch_parts(parts)
-        return launch

@@ -19,7 +19,7 @@ from pegasus.base.step_math import (
     sin,
     wrapped,
 )
-from pegasus.base.tracing import Signal
+from pegasus.base.tracing import Signal, column, uniform
 from pegasus.control.approach import eased
 from pegasus.control.mission_step import FLY, IDLE, REST, START, Motion, Setpoint
 
@@ -155,6 +155,14 @@ def govern(
     return order, setpoint, mode, Signal(event)
 
 
+ARGUMENTS = (
+    *(column("order", Order), column("motion", Motion), column("setpoint", Setpoint), column("mode")),
+    uniform("bounds", Bounds(0.0, 0.0, 0.0, 0.0, 0.0)),
+)
+RESULTS = ("order", "setpoint", "mode", "event")
+"""Arguments and results of `govern` in a launch."""
+
+
 def resting(setpoint: Setpoint, motion: Motion) -> Setpoint:
     """Return a reference at rest at the place of a copy, which keeps its heading."""
     return Setpoint(motion.position, _ZERO, _ZERO, _ZERO, setpoint.yaw, 0.0)
@@ -194,9 +202,7 @@ def moved(order: Order, setpoint: Setpoint, dt: Real, acceleration: Real) -> tup
     if order.directive == VELOCITY:
         wanted = order.velocity
         if order.in_body == 1.0:
-            c = cos(setpoint.yaw)
-            s = sin(setpoint.yaw)
-            wanted = Vec3(c * wanted[0] - s * wanted[1], s * wanted[0] + c * wanted[1], wanted[2])
+            wanted = turned_about_z(wanted, setpoint.yaw)
         yaw_rate = order.yaw_rate
     if order.directive == LAND:
         wanted = Vec3(0.0, 0.0, -_SINK_RATE)
@@ -226,3 +232,10 @@ def touches_down(order: Order, motion: Motion, lead: Vec3) -> bool:
 def limited(vector: Vec3, most: Real) -> Vec3:
     """Return a vector limited to a length."""
     return vector * minimum(1.0, most / (norm(vector) + 1e-12))
+
+
+def turned_about_z(v: Vec3, angle: Real) -> Vec3:
+    """Return a vector turned about the world's z axis by an angle [rad]."""
+    c = cos(angle)
+    s = sin(angle)
+    return Vec3(c * v[0] - s * v[1], s * v[0] + c * v[1], v[2])

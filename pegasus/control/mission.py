@@ -2,12 +2,13 @@
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.base.components import annotations_of
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission_step import (
@@ -22,8 +23,10 @@ from pegasus.control.mission_step import (
     STAND,
     START,
     WIDTH,
+    Motion,
     Start,
     arrays_of,
+    setpoint_arrays,
 )
 from pegasus.control.trajectories import Point, Profile, Trajectory, hold, sequence
 
@@ -52,9 +55,6 @@ class Mission:
             if there are several trajectories.
     """
 
-    lifts_off = False
-    """True if a vehicle has lifted off at the last update, of a mission without courses."""
-
     def __init__(
         self,
         trajectory: Trajectory | Sequence[Trajectory],
@@ -78,14 +78,10 @@ class Mission:
         """Time from one `update` to the next [s], 0 if unknown: points are made ahead for many updates."""
         flights = [trajectory] if isinstance(trajectory, Trajectory) else list(trajectory)
         times = [spin_up] if isinstance(spin_up, float | int) else list(spin_up)
-        pairs = list(zip(flights, times, strict=True))
-        if all(flight is flights[0] and time == times[0] for flight, time in pairs):
-            pairs, size = pairs[:1], count
-        else:
-            size = 1
+        size = count if len(flights) == 1 else 1
         self.courses = [
             Course(self, slice(k, k + size), flight, relative=relative, spin_up=time)
-            for k, (flight, time) in enumerate(pairs)
+            for k, (flight, time) in enumerate(zip(flights, times, strict=True))
         ]
         """Courses of the vehicles: one for all, or one of each; none if `update` gives the references."""
         self._alone: Any = None
@@ -124,21 +120,31 @@ class Mission:
         """Return whether vehicles wait for estimates of their states."""
         return self.estimator is not None and not self.estimator.ready[rows].all()
 
-    def split(self, state: VehicleState) -> bool:
-        """Give each vehicle its own course if they share one, and are to start from different poses.
+    def arrays(self, bodies: Mapping[str, Any], rows: slice) -> dict[str, Array]:
+        """Return arrays by the names of columns of its step.
 
         Args:
-            state: True state.
+            bodies: Arrays of the states of many vehicles, by name.
+            rows: Rows of its vehicles.
+        """
+        own = {f"start.{name}": array for name, array in self.start.items()} | {"mode": self.mode}
+        motion = {f"motion.{name}": bodies[name][rows] for name in annotations_of(Motion)}
+        return own | motion | setpoint_arrays(self.reference)
+
+    def split(self, state: VehicleState) -> bool:
+        """Give each vehicle its own course, if they share one and are to start from different poses.
 
         Returns:
             Whether there are other courses than before.
         """
-        return len(self.courses) == 1 and self.courses[0].differs(state) and self._split()
+        differs = len(self.courses) == 1 and self.courses[0].differs(state)
+        if differs:
+            self._split()
+        return differs
 
-    def _split(self) -> bool:
-        (whole,), self._alone = self.courses, None
+    def _split(self) -> None:
+        (whole,) = self.courses
         self.courses = [whole.alone(self, slice(k, k + 1)) for k in range(len(self.mode))]
-        return True
 
     def restart(self, rows: IntArray) -> Sequence["Course"]:
         """Begin the courses of some vehicles anew at the next update, and return them.
@@ -162,20 +168,19 @@ class Mission:
             state: True state at t.
         """
         if self._alone is None:
-            # Not at the top: the table uses missions.
-            from pegasus.control.mission_table import MissionTable
+            # Not at the top: it imports Warp, which is not needed to plan missions.
+            from pegasus.control.control_bank import MissionTable
 
             own = self._state = VehicleState.at_rest(len(self.mode), 0)
             self._alone = MissionTable([(self, own, slice(0, len(self.mode)))], vars(own))
-            self._updates, self._expected = 0, -math.inf
-        for name in ("position", "velocity", "rotation"):
+            self._step, self._expected = 0, -math.inf
+        for name in ("position", "velocity", "rotation", "orientation"):
             getattr(self._state, name)[...] = getattr(state, name)
         if abs(t - self._expected) > _SAME_INSTANT:
             self._alone.renew(self.courses)
-        self._expected = t + self.interval
-        count = BLOCK if self.interval else 1
-        self._alone.update(self._updates, t, lambda: t + self.interval * np.arange(float(count)))
-        self._updates += 1
+        ahead = self.interval * np.arange(float(BLOCK) if self.interval else 1.0)
+        self._alone.update(self._step, t, lambda: t + ahead)
+        self._step, self._expected = self._step + 1, t + self.interval
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the flights at time t; None if none has one.

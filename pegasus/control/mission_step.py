@@ -134,11 +134,6 @@ def arrays_of(kind: Any, count: int) -> dict[str, Array]:
     return {name: np.zeros((count, *SHAPES[hint])) for name, hint in annotations_of(kind).items()}
 
 
-def motion_arrays(bodies: Any, rows: slice = slice(None)) -> dict[str, Array]:
-    """Return rows of arrays of a state by the names of the columns of a `Motion`."""
-    return {f"motion.{name}": bodies[name][rows] for name in annotations_of(Motion)}
-
-
 def setpoint_arrays(reference: Reference) -> dict[str, Array]:
     """Return the arrays of a reference by the names of the columns of a `Setpoint`."""
     return {f"setpoint.{name}": getattr(reference, name) for name in annotations_of(Setpoint)}

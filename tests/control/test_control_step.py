@@ -20,7 +20,7 @@ from pegasus.control import (
     trajectories,
 )
 from pegasus.control.control_step import inverse_of
-from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
+from pegasus.control.guided import guided_geometric_law, guided_pid_law
 from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET
 from pegasus.control.mission_step import Motion
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve

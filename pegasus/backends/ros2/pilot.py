@@ -12,7 +12,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control import GeometricController, trajectories
-from pegasus.control.guided_law import guided_geometric_law
+from pegasus.control.guided import guided_geometric_law
 from pegasus.control.guided_step import ATTITUDE, TARGET
 from pegasus.core.multirotor import Multirotor
 
