@@ -71,7 +71,7 @@ class MissionTable:
         """
         if self.started:
             self.started = set()
-        if self._shared and any([mission.split(state) for mission, state in self._shared]):
+        if [mission for mission, state in self._shared if mission.split(state)]:
             self._arrange()
         if step >= self._next:
             self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())

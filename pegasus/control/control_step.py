@@ -4,7 +4,6 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from itertools import groupby
 from types import SimpleNamespace
 from typing import Any, cast, get_args, get_type_hints
 
@@ -14,7 +13,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Vec3, cross, dot, length, rotate_inverse
-from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
+from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values, varied
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control.mission_step import FLY, IDLE, SHAPES, START, Motion, Setpoint, arrays_of
 from pegasus.control.mixing import Mixing, allocated
@@ -170,6 +169,7 @@ class ControlFunction:
 
     def __call__(
         self,
+        own: Any,
         p: Any,
         motion: Motion,
         setpoint: Setpoint,
@@ -181,7 +181,8 @@ class ControlFunction:
         """Return force, torque, thrusts, rotor speeds, mode, whether one is not finite, and the new state.
 
         Args:
-            p: Parameters: gains `own`, mass properties `body`, `mixing`, and those of the thrust curve.
+            own: Gains.
+            p: Mass properties `body`, numbers of the allocation `mixing`, and of the thrust curve `curve`.
             motion: State of the vehicle.
             setpoint: What it follows.
             limits: Limits of its rotors.
@@ -200,7 +201,7 @@ class ControlFunction:
             given = more
             if self.timed:
                 given = (*more, 0.0 if mode == START else elapsed)
-            force, torque, *state = self.law(p.own, body, setpoint, *given)
+            force, torque, *state = self.law(own, body, setpoint, *given)
             state = tuple(state)
             thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper)
             speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
@@ -264,21 +265,21 @@ class ControlStep:
             **self.columns,
         }
         """Arrays of its columns where it runs alone, by name."""
-        shared = {"body": body, "mixing": mixing, "curve": curve.parameters()}
-        given = [uniform("p", SimpleNamespace(own=gains_of(one), **shared)) for one in own]
-        self.parameters = [argument.values[0] for argument in given]
-        """Parameters of each copy, one alone if they are the same."""
-        self._uniforms = [uniform_values(argument) for argument in given]
+        gains = [gains_of(one) for one in own]
+        kind, *others = {structure(uniform("own", one)) for one in gains}
+        whole = "must be the same for all copies: they shape the code"
+        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
         self.arguments = [
-            given[0],
+            varied("own", gains) if len(gains) > 1 else uniform("own", gains[0]),
+            uniform("p", SimpleNamespace(body=body, mixing=mixing, curve=curve.parameters())),
             *(column("motion", Motion), column("setpoint", Setpoint), column("limits", Limits)),
             *(column("mode"), uniform("elapsed", 0.0)),
             *(column(name, kind) for name, kind in kinds.items()),
         ]
-        kind, *others = {structure(argument) for argument in given}
-        whole = "must be the same for all copies: they shape the code"
-        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
-        self.kind = self.function, kind
+        """Arguments of the function; the first two are parameters."""
+        for argument in self.arguments[:2]:
+            self.arrays |= uniform_values(argument)
+        self.kind = self.function, len(gains) > 1, kind, structure(self.arguments[1])
         """Steps of one kind have the same program."""
         self._launch: Callable[[], None] | None = None
 
@@ -304,22 +305,6 @@ class ControlStep:
         self._launch()
         return self.arrays["rotor_speed"].copy()
 
-    def rows(self, arrays: Mapping[str, Array]) -> list[tuple[dict[str, Array], int, int]]:
-        """Return the copies with the same parameters: arrays with these, first row, and row after the last.
-
-        Args:
-            arrays: Arrays of all copies by name, in place of its own.
-        """
-        found: list[tuple[dict[str, Array], int, int]] = []
-        first, size = 0, self.count // len(self._uniforms)
-        # Neighbours with the same parameters are together.
-        for _, alike in groupby(self._uniforms, lambda own: [values.tobytes() for values in own.values()]):
-            same = list(alike)
-            last = first + len(same) * size
-            found.append(({**self.arrays, **arrays, **same[0]}, first, last))
-            first = last
-        return found
-
 
 def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
     """Return the launch of the steps of controllers of one kind.
@@ -333,7 +318,7 @@ def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
     # Not at the top: controllers are made without Warp.
     from pegasus.base.tracing.launches import Part, program_of, rows_of
 
-    parts = [Part(*rows) for step, arrays in steps for rows in step.rows(arrays)]
+    parts = [Part({**step.arrays, **arrays}, 0, step.count) for step, arrays in steps]
     step, outputs = steps[0][0], (*_RESULTS, *steps[0][0].state)
     try:
         program = program_of(step.function, *step.arguments, outputs=outputs, count=rows_of(parts))

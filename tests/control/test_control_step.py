@@ -104,8 +104,8 @@ def by_python(step, shared):
     arrays, found = {**step.arrays, **shared}, []
     for i in range(9):
         given = [row(a, arrays, i) if isinstance(a, Argument) and not a.values else a for a in step.arguments]
-        given[0] = step.parameters[i % len(step.parameters)]
-        given[5] = float(arrays["elapsed"][0])
+        given[:2] = step.arguments[0].values[i % len(step.arguments[0].values)], step.arguments[1].values[0]
+        given[6] = float(arrays["elapsed"][0])
         force, torque, thrust, speed, _, fault, *state = step.function(*given)
         assert not fault.value
         parts = {"rotor_speed": speed, "thrust": thrust, "force": force, "torque": torque}
