@@ -62,12 +62,9 @@ class MissionTable:
         self._govern = _launch(govern, guided_step, guided)
 
     def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
-        """Set the references of a step.
+        """Set the references of a step, by its number and time [s].
 
-        Args:
-            step: Number of the step.
-            t: Simulation time [s].
-            times: Function that returns the times of this step and of those after it [s], up to `BLOCK`.
+        The times [s] of this step and of those after it, up to `BLOCK`, are asked for when points are due.
         """
         if self.started:
             self.started = set()

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Vec3, cross, dot, length, rotate_inverse
@@ -283,19 +283,8 @@ class ControlStep:
         """Steps of one kind have the same program."""
         self._launch: Callable[[], None] | None = None
 
-    def reset(self, copies: IntArray) -> None:
-        """Set the state of the law of some copies to zero."""
-        for name in self.state:
-            self.columns[name][copies] = 0.0
-
     def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the rotor speeds of the law [rad/s], shape (N, R), by its own arrays.
-
-        Args:
-            state: True state.
-            reference: What to follow.
-            dt: Time since the previous call [s].
-        """
+        """Return the rotor speeds of the law [rad/s], shape (N, R), a time `dt` [s] after the last call."""
         for arrays, source in zip(self._given, (state, reference), strict=True):
             for name, array in arrays.items():
                 array[...] = getattr(source, name)
@@ -307,10 +296,7 @@ class ControlStep:
 
 
 def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
-    """Return the launch of the steps of controllers of one kind.
-
-    Args:
-        steps: The steps, each with arrays in place of its own.
+    """Return the launch of the steps of controllers of one kind, each with arrays in place of its own.
 
     Raises:
         ConfigError: If the law cannot be compiled.

@@ -27,7 +27,7 @@ from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import FLY, IDLE, REST, START, arrays_of
 from pegasus.control.per_copy import PerCopy, copies_of, each
-from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
+from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
 
 _log = logging.getLogger(__name__)
@@ -37,13 +37,7 @@ _AIR_INTERVAL = 1.0
 
 
 def check_gains(own: "Controller", *names: str, zero_allowed: bool = False) -> None:
-    """Raise a ConfigError unless gains are above zero, or None: then derived.
-
-    Args:
-        own: The controller.
-        names: Names of the parameters, numbers or triples.
-        zero_allowed: Whether they may be zero.
-    """
+    """Raise a ConfigError unless gains, numbers or triples, are above zero, or None to be derived."""
     for name in names:
         gain: Any = getattr(own, name)
         if gain is None:
@@ -120,12 +114,9 @@ class Controller(Backend):
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
 
     def derive(self, tuning: Tuning) -> None:
-        """Set the parameters that are None; a controller whose gains follow from the vehicle overrides it.
+        """Set the parameters that are None by gains derived from the vehicle, to which it is added.
 
-        It is called for the `gains` of each copy when the vehicle is added.
-
-        Args:
-            tuning: Gains derived from the vehicle.
+        It is called for each of the `gains`; a controller with such parameters overrides it.
         """
 
     def _default(self, name: str, value: Any) -> None:
@@ -148,14 +139,9 @@ class Controller(Backend):
         return step.arrays["force"], step.arrays["torque"]
 
     def rotor_speed(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the rotor speeds that give `wrench` [rad/s], shape (N, R).
+        """Return the rotor speeds that give `wrench` [rad/s], shape (N, R); the arguments are the same.
 
         A controller that commands rotor speeds directly overrides this method.
-
-        Args:
-            state: True state; live arrays.
-            reference: What to follow; live arrays.
-            dt: Time since the previous call [s]; 0 at the first.
         """
         if self._drive is None:
             return self._law_step(state, reference, dt)
@@ -164,13 +150,9 @@ class Controller(Backend):
         return self._drive(state, reference, dt)
 
     def reset(self, copies: IntArray) -> None:
-        """Reset the state of the law of copies that leave the ground.
-
-        Args:
-            copies: Their indices.
-        """
-        if self._step is not None:
-            self._step.reset(copies)
+        """Reset the state of the law of copies that leave the ground, by their indices."""
+        for name in self._step.state if self._step is not None else ():
+            self.columns[name][copies] = 0.0
 
     def bind(self, vehicle: Vehicle) -> None:
         """Store the vehicle's mass properties, rotors and environment.
@@ -262,15 +244,11 @@ class Controller(Backend):
         self.mission.estimator = self._estimator
         self._time = self._next_look_up = -math.inf
         if self._stands is not None:
-            self._check_ground(self._stands)
+            self._report(self._stands, deepest_dip(self._stands, self.mission.courses))
             self._stands = None
 
     def reset_copies(self, rows: IntArray) -> None:
-        """Restart the missions of copies at the next `publish`, from where they stand; the others fly on.
-
-        Args:
-            rows: Indices of the copies, whose states are those after the reset.
-        """
+        """Restart the missions of copies at the next `publish`, from where they stand; the others fly on."""
         if math.isfinite(self._next_look_up):
             self._look_up(self._state.position, rows)
         restarted = self.mission.restart(rows)
@@ -283,12 +261,7 @@ class Controller(Backend):
         self.mission.update(t, state)
 
     def look_up(self, t: float, state: VehicleState) -> float:
-        """Store the state, and update gravity, air density and limits if due; return when they are due again.
-
-        Args:
-            t: Simulation time [s].
-            state: True state; live arrays.
-        """
+        """Store the state at t [s], update gravity and air if due, and return when they are due again."""
         self._state = state
         if t >= self._next_look_up:
             self._look_up(state.position)
@@ -332,7 +305,7 @@ class Controller(Backend):
             self.bank_in_use.is_arranged = False
 
     def _check_flights(self, vehicle: Vehicle) -> None:
-        """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
+        """Report trajectories that exceed the vehicle."""
         tilt = np.array([getattr(own, "tilt_limit", math.inf) for own in self.gains]) * np.ones(self.count)
         limits = [
             FlightLimits(
@@ -344,22 +317,15 @@ class Controller(Backend):
             )
             for _, rows in self.mission.members
         ]
-        excess = excess_of([member.outline for member in self.missions], limits)
+        self._report(vehicle, excess_of([member.outline for member in self.missions], limits))
+
+    def _report(self, vehicle: Vehicle, excess: tuple[str, str] | None) -> None:
+        """Warn of what is wrong with a trajectory, with a remedy, or raise a ConfigError if `strict`."""
         if excess is not None:
-            self._complain(vehicle, "exceeds the vehicle: " + excess[0], excess[1])
-
-    def _check_ground(self, vehicle: Vehicle) -> None:
-        """Warn of trajectories through the ground, or raise a ConfigError if `strict`."""
-        courses = self.mission.courses
-        dip = deepest_dip(vehicle, courses) if courses else None
-        if dip is not None:
-            self._complain(vehicle, dip.figure, f"raise it by {math.ceil(10.0 * dip.depth) / 10.0:.1f} m")
-
-    def _complain(self, vehicle: Vehicle, problem: str, remedy: str) -> None:
-        error = ConfigError(problem, field=f"trajectory of {vehicle.name}", remedy=remedy)
-        if self.strict:
-            raise error
-        _log.warning("%s", error)
+            error = ConfigError(excess[0], field=f"trajectory of {vehicle.name}", remedy=excess[1])
+            if self.strict:
+                raise error
+            _log.warning("%s", error)
 
     def _angular_acceleration(self, copy: int) -> tuple[float, float, float]:
         """Return the angular acceleration about each axis that a copy's rotors have in hover [rad/s^2]."""
@@ -375,18 +341,15 @@ class Controller(Backend):
 
     def _checked_wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the wrench of a custom controller, after validation of its shape."""
-        wrench, shapes = self.wrench(state, reference, dt), ((self.count, 3), (3,))
-        if (
-            isinstance(wrench, tuple)
-            and len(wrench) == 2
-            and all(np.shape(part) in shapes for part in wrench)
-        ):
-            return wrench[0], wrench[1]
+        wrench, shape = self.wrench(state, reference, dt), (self.count, 3)
         parts = wrench if isinstance(wrench, tuple | list) else (wrench,)
+        shapes = [np.shape(part) for part in parts]
+        if isinstance(wrench, tuple) and len(shapes) == 2 and {shape, (3,)}.issuperset(shapes):
+            return wrench
         raise ConfigError(
-            f"must return a force [N] and a torque [N m], each of shape {shapes[0]}: one row per copy",
+            f"must return a force [N] and a torque [N m], each of shape {shape}: one row per copy",
             field=f"shapes of {type(self).__name__}.wrench",
-            value=[np.shape(part) for part in parts],
+            value=shapes,
             remedy="return force, torque",
         )
 
@@ -413,22 +376,11 @@ class Controller(Backend):
 
 def _trajectories(given: Any) -> Trajectory | list[Trajectory]:
     """Return a trajectory from any form of it, or a list of them, one for each copy."""
-    if _is_trajectory(given):
-        return _trajectory(given, "trajectory")
-    if not (isinstance(given, list | tuple) and any(map(_is_trajectory, given))):
+    parts = given if isinstance(given, list | tuple) else []
+    known = [isinstance(one, Trajectory) or callable(one) for one in parts]
+    if not any(known):
         return trajectory_from_spec(given)
-    for k, one in enumerate(given):
-        allowed = "must be a trajectory or a function of time, as there is one of another copy"
-        require(_is_trajectory(one), f"trajectory.{k}", one, allowed)
-    return [_trajectory(one, f"trajectory.{k}") for k, one in enumerate(given)]
-
-
-def _is_trajectory(given: Any) -> bool:
-    return isinstance(given, Trajectory) or callable(given)
-
-
-def _trajectory(given: Any, field: str) -> Trajectory:
-    try:
-        return given if isinstance(given, Trajectory) else function(given)
-    except ConfigError as error:
-        raise error.about(field) from None
+    allowed = "must be a trajectory or a function of time, as there is one of another copy"
+    for k, one in enumerate(parts):
+        require(known[k], f"trajectory.{k}", one, allowed)
+    return [trajectory_from_spec(one, field=f"trajectory.{k}") for k, one in enumerate(parts)]

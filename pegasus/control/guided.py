@@ -19,7 +19,7 @@ from pegasus.control.geometric import (
     heading_gain,
     integrated,
 )
-from pegasus.control.guided_commands import GuidedCommands, length
+from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_mission import GuidedMission
 from pegasus.control.guided_step import ATTITUDE, turned_about_z
 from pegasus.control.mission_step import Setpoint
@@ -139,7 +139,7 @@ class Guided(GuidedCommands, Controller):
         """Return the weight and the largest thrust of each copy [N]; see `GuidedCommands.thrust_limits`."""
         if "lift" not in self.columns:
             return super().thrust_limits()
-        return self.mass * length(self.gravity), self.max_thrust
+        return self.mass * np.linalg.norm(self.gravity, axis=1), self.max_thrust
 
     def renew_mission(self, count: int) -> None:
         """Make a new mission of N vehicles the present one."""

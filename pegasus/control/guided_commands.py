@@ -176,7 +176,7 @@ class GuidedCommands(Backend):
 
         Args:
             height: Climb [m]; the controller's `height` if None.
-            copies: Copies that take off.
+            copies: Copies M; all if None.
 
         Raises:
             ConfigError: If one of them has taken off already, or the height is not above 0 m.
@@ -207,7 +207,7 @@ class GuidedCommands(Backend):
                 name of a spawn point, for the point `height` above it.
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); kept if None.
             speed: Maximum speed [m/s]; the controller's `speed` if None.
-            copies: Copies M that fly.
+            copies: Copies M; all if None.
         """
         mask = self._mask(copies)
         if isinstance(point, str):
@@ -215,13 +215,13 @@ class GuidedCommands(Backend):
             spot = spawn_point_of(point, self._flyer.manager.spawn_points)
             point = np.add(spot.position, (0.0, 0.0, self.height))
         target = rows_of_copies("point", point, mask, (3,))
-        heading = np.nan if yaw is None else _angles("yaw", yaw, mask)
+        heading = math.nan if yaw is None else _angles("yaw", yaw, mask)
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
         self.guided.require_air(mask)
         self._require_above_ground(target, mask)
         self.guided.direct(mask, TARGET, target=target, speed=limit, heading=heading)
-        return self._moving("goto", mask, heading)
+        return self._moving("goto", mask)
 
     def velocity(
         self,
@@ -237,7 +237,7 @@ class GuidedCommands(Backend):
             velocity: Velocity [m/s], shape (3,), or one per copy, shape (M, 3).
             yaw_rate: Yaw rate, counter-clockwise [rad/s], one or shape (M,).
             frame: `world` (east, north, up), or `body` (forward, left, up, relative to the heading).
-            copies: Copies M that fly.
+            copies: Copies M; all if None.
         """
         require(frame in ("world", "body"), "frame", frame, "must be world or body")
         mask = self._mask(copies)
@@ -263,7 +263,7 @@ class GuidedCommands(Backend):
             pitch: Pitch, nose down [rad], one or shape (M,).
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); the present one if None.
             thrust: Thrust, one or shape (M,).
-            copies: Copies M that fly.
+            copies: Copies M; all if None.
         """
         mission, mask = self.guided, self._mask(copies)
         mission.require_air(mask)
@@ -272,13 +272,11 @@ class GuidedCommands(Backend):
         if yaw is None:
             assert mission.state is not None
             angles["yaw"] = mission.state.heading[mask]
-        wanted = np.zeros((len(mask), 4))
-        wanted[mask] = quaternion_from_euler(**angles)
-        self._turn(ATTITUDE, mask, thrust, attitude=wanted[mask], rates=0.0)
+        self._turn(ATTITUDE, mask, thrust, attitude=quaternion_from_euler(**angles), rates=0.0)
 
         def lacking(state: VehicleState) -> Array:
-            cosine = np.minimum(np.abs((state.orientation * wanted).sum(axis=1)), 1.0)
-            return 2.0 * acos(cosine)
+            cosine = np.abs((state.orientation * mission.columns["attitude"]).sum(axis=1))
+            return 2.0 * acos(np.minimum(cosine, 1.0))
 
         return Command(self, "attitude", mask, lacking, "rad", _TURNED)
 
@@ -291,15 +289,15 @@ class GuidedCommands(Backend):
             rates: Angular velocity about the body's x, y and z axes [rad/s], shape (3,), or one per copy,
                 shape (M, 3).
             thrust: Thrust, one or shape (M,).
-            copies: Copies M that fly.
+            copies: Copies M; all if None.
         """
-        mask = self._mask(copies)
-        wanted = np.zeros((len(mask), 3))
-        wanted[mask] = rows_of_copies("rates", rates, mask, (3,))
-        self._turn(BODY_RATES, mask, thrust, rates=wanted[mask])
-        return Command(
-            *(self, "body_rates", mask, lambda s: length(s.angular_velocity - wanted), "rad/s", _TURNING)
-        )
+        mission, mask = self.guided, self._mask(copies)
+        self._turn(BODY_RATES, mask, thrust, rates=rows_of_copies("rates", rates, mask, (3,)))
+
+        def lacking(state: VehicleState) -> Array:
+            return _length(state.angular_velocity - mission.columns["rates"])
+
+        return Command(self, "body_rates", mask, lacking, "rad/s", _TURNING)
 
     def hold(self, *, copies: Copies = None) -> Command:
         """Hold the position; a take-off in progress is completed."""
@@ -341,26 +339,27 @@ class GuidedCommands(Backend):
                 "is below the ground", field="point", value=point, remedy="z is up: give a height above it"
             )
 
-    def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
+    def _moving(self, name: str, mask: BoolArray) -> Command:
         mission = self.guided
-        yaw = np.full(len(mask), np.nan)
-        yaw[mask] = heading
 
         def distance(state: VehicleState) -> Array:
-            return length(state.position - mission.columns["target"])
+            return _length(state.position - mission.columns["target"])
 
         def reached(state: VehicleState) -> BoolArray:
-            slow = length(state.velocity) < _SLOW
-            off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
-            turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
-            done: BoolArray = mission.flying & slow & turned & (distance(state) < _NEAR)
+            off = np.remainder(mission.columns["heading"] - state.heading + math.pi, 2 * math.pi) - math.pi
+            slow = _length(state.velocity) < _SLOW
+            done: BoolArray = mission.flying & slow & (distance(state) < _NEAR) & ~(np.abs(off) >= _TURNED)
             return done
 
         return Command(self, name, mask, distance, "m", reached)
 
     def _speeding(self, name: str, mask: BoolArray) -> Command:
-        wanted = self.guided.columns["wanted"]
-        return Command(self, name, mask, lambda s: length(s.velocity - wanted), "m/s", _SLOW)
+        mission = self.guided
+
+        def lacking(state: VehicleState) -> Array:
+            return _length(state.velocity - mission.columns["wanted"])
+
+        return Command(self, name, mask, lacking, "m/s", _SLOW)
 
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""
@@ -374,13 +373,7 @@ class GuidedCommands(Backend):
 
 
 def rows_of_copies(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
-    """Return finite values with one row per chosen copy, or one for all.
-
-    Args:
-        field: Name of the argument.
-        values: Its values.
-        mask: Which copies are chosen, shape (N,).
-        shape: Shape of a row.
+    """Return finite values of an argument as rows of a shape: one per chosen copy, or one for all.
 
     Raises:
         ConfigError: If the values are not of this form.
@@ -404,7 +397,6 @@ def _angles(field: str, values: npt.ArrayLike, mask: BoolArray) -> Array:
     return angles
 
 
-def length(vectors: Array) -> Array:
-    """Return the lengths of vectors, shape (N, 3), as an array of shape (N,)."""
-    norm: Array = np.sqrt((vectors * vectors).sum(axis=1))
-    return norm
+def _length(vectors: Array) -> Array:
+    length: Array = np.linalg.norm(vectors, axis=1)
+    return length

@@ -23,7 +23,7 @@ class GuidedMission(Mission):
     """Mission of N vehicles that follow commands; each copy has its own.
 
     The reference has limited speed, acceleration and lead over the vehicle. Copies stand until they take off.
-    Each command is for `copies`, a mask of shape (N,).
+    Methods take the copies that they are for as a mask of shape (N,).
 
     Args:
         count: Number of vehicles N.
@@ -85,12 +85,7 @@ class GuidedMission(Mission):
         return not (self.flying | self.rising).any()
 
     def direct(self, copies: BoolArray, directive: float, **values: Array | float) -> None:
-        """Let copies follow a directive.
-
-        Args:
-            copies: The copies.
-            directive: What they follow, such as `TARGET`.
-            values: Values of columns of `Order`, one row for each of these copies, or one for all.
+        """Let copies follow a directive, with values of columns of `Order`: one for all, or a row for each.
 
         Raises:
             ConfigError: If a copy is not in the air, unless its phase is among the values.

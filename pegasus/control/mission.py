@@ -121,22 +121,13 @@ class Mission:
         return self.estimator is not None and not self.estimator.ready[rows].all()
 
     def arrays(self, bodies: Mapping[str, Any], rows: slice) -> dict[str, Array]:
-        """Return arrays by the names of columns of its step.
-
-        Args:
-            bodies: Arrays of the states of many vehicles, by name.
-            rows: Rows of its vehicles.
-        """
+        """Return arrays by the names of columns of its step, with rows of the states of many vehicles."""
         own = {f"start.{name}": array for name, array in self.start.items()} | {"mode": self.mode}
         motion = {f"motion.{name}": bodies[name][rows] for name in annotations_of(Motion)}
         return own | motion | setpoint_arrays(self.reference)
 
     def split(self, state: VehicleState) -> bool:
-        """Give each vehicle its own course, if they share one and are to start from different poses.
-
-        Returns:
-            Whether there are other courses than before.
-        """
+        """Return whether vehicles with one course get their own, as they start from different poses."""
         differs = len(self.courses) == 1 and self.courses[0].differs(state)
         if differs:
             self._split()
@@ -147,11 +138,7 @@ class Mission:
         self.courses = [whole.alone(self, slice(k, k + 1)) for k in range(len(self.mode))]
 
     def restart(self, rows: IntArray) -> Sequence["Course"]:
-        """Begin the courses of some vehicles anew at the next update, and return them.
-
-        Args:
-            rows: Indices of the vehicles.
-        """
+        """Begin the courses of some vehicles, by index, anew at the next update, and return them."""
         if len(self.courses) == 1 and len(rows) < len(self.mode):
             self._split()
         courses = [self.courses[k] for k in rows] if len(self.courses) > 1 else self.courses
@@ -161,12 +148,7 @@ class Mission:
         return courses
 
     def update(self, t: float, state: VehicleState) -> None:
-        """Advance the reference to time t.
-
-        Args:
-            t: Simulation time [s].
-            state: True state at t.
-        """
+        """Advance the reference to simulation time t [s], by the true state."""
         if self._alone is None:
             # Not at the top: it imports Warp, which is not needed to plan missions.
             from pegasus.control.control_bank import MissionTable
@@ -183,11 +165,7 @@ class Mission:
         self._step, self._expected = self._step + 1, t + self.interval
 
     def plan(self, t: float) -> Plan | None:
-        """Return the rest of the flights at time t; None if none has one.
-
-        Args:
-            t: Simulation time [s].
-        """
+        """Return the rest of the flights at simulation time t [s]; None if none has one."""
         plans = [course.plan(t) for course in self.courses]
         first = next((plan for plan in plans if plan is not None), None)
         if first is None or len(plans) == 1:
@@ -264,11 +242,7 @@ class Course:
         return self.duration + (self._begin if self.begun else 0.0)
 
     def differs(self, state: VehicleState) -> bool:
-        """Return whether the vehicles need courses of their own: they are to start from different poses.
-
-        Args:
-            state: True state of the vehicles.
-        """
+        """Return whether the vehicles need courses of their own: they are to start from different poses."""
         if len(self.mode) == 1 or self._plan is not None:
             return False
         from_here = self._relative and not self.begun
@@ -284,21 +258,12 @@ class Course:
         return origin
 
     def flight_from(self, state: VehicleState, row: int) -> sequence:
-        """Return the flight of a vehicle from where it stands.
-
-        Args:
-            state: True state.
-            row: Index of the vehicle.
-        """
+        """Return the flight of a vehicle, by index, from where it stands."""
         place = (state.position - self.origin_of(state))[row]
         return self._flight(place, float(state.heading[row]), grounded=self._spin_up > 0)
 
     def plan(self, t: float) -> Plan | None:
-        """Return the rest of the flight plan at time t; None before take-off and after the end.
-
-        Args:
-            t: Simulation time [s].
-        """
+        """Return the rest of the flight at simulation time t [s]; None before take-off and after the end."""
         if self._plan is None or self.finished:
             return None
         return Plan(self._plan, t - self._plan_begin, self.start["origin"].copy())
@@ -318,9 +283,7 @@ class Course:
     def advance(self, times: Array, state: VehicleState) -> Array:
         """Return the numbers of the coming steps, as far as they do not depend on the state, (n, `WIDTH`).
 
-        Args:
-            times: Times of these steps [s], shape (n,) or longer.
-            state: True state of the vehicles at the first one.
+        The times of these steps [s], and of some behind them, are given with the state at the first one.
         """
         if not self.begun and self._mission.waits(self.rows):
             return np.zeros((1, WIDTH))

@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,7 @@ def each(value: Any) -> Any:
     return value
 
 
-class Checked(Protocol):
-    """Dataclass whose parameters can be checked."""
-
-    def check(self) -> None:
-        """Raise a ConfigError unless the parameters are allowed."""
-
-
-C = TypeVar("C", bound=Checked)
-
-
-def copies_of(controller: C, count: int | None = None) -> list[C]:
+def copies_of(controller: Any, count: int | None = None) -> list[Any]:
     """Return copies of a controller as it is now: one for each copy of the vehicle if some parameters differ.
 
     A number differs if it has one dimension, a vector if it has two, the field `trajectory` if it is a list.
@@ -62,7 +52,7 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
         ConfigError: If a field has values for another number of copies, or two for different numbers, or if
             parameters of a copy are not allowed.
     """
-    found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller)) if field.init}
+    found = {field.name: _rows(controller, field) for field in fields(controller) if field.init}
     values = {name: rows for name, rows in found.items() if rows}
     first, needed = next(((name, len(rows)) for name, rows in values.items()), ("", 1))
     if count is not None and values:
@@ -86,16 +76,16 @@ def _rows(controller: Any, field: Any) -> list[Any]:
     value = getattr(controller, field.name)
     if field.name == "trajectory":
         return value if isinstance(value, list) else []
-    if value is field.default or not isinstance(value, list | tuple | np.ndarray):
-        return []
     hint = get_type_hints(type(controller))[field.name]
     vector = get_origin(hint) is tuple
+    if value is field.default or not (vector or hint in (float, int)):
+        return []
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         # The check of the parameters says what is allowed.
         return []
-    if not (vector or hint in (float, int)) or numbers.ndim != 1 + vector:
+    if numbers.ndim != 1 + vector:
         return []
     rows: list[Any] = numbers.astype(int if hint is int else float).tolist()
     return [tuple(row) for row in rows] if vector else rows
