@@ -235,7 +235,7 @@ class Controller(Backend):
     @property
     def missions(self) -> tuple[Any, ...]:
         """Courses of the copies, one each; one alone if all share it."""
-        return tuple(member for member, _ in self.mission.members)
+        return tuple(self.mission.members)
 
     def start(self) -> None:
         """Restart the mission at the next `publish`."""
@@ -258,6 +258,7 @@ class Controller(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
+        self.mission.split(state)
         self.mission.update(t, state)
 
     def look_up(self, t: float, state: VehicleState) -> float:
@@ -315,7 +316,7 @@ class Controller(Backend):
                 turning=min(self._angular_acceleration(rows.start)[:2]),
                 airframe=self._airframe,
             )
-            for _, rows in self.mission.members
+            for rows in (member.rows for member in self.missions)
         ]
         self._report(vehicle, excess_of([member.outline for member in self.missions], limits))
 

@@ -65,16 +65,6 @@ class GuidedMission(Mission):
         return self.state is not None
 
     @property
-    def members(self) -> list[tuple[Any, slice]]:
-        """Itself, with the rows of all copies."""
-        return [(self, slice(0, len(self.mode)))]
-
-    @property
-    def airborne(self) -> bool:
-        """True if at least one copy is in the air."""
-        return bool(self.flying.any())
-
-    @property
     def landing(self) -> bool:
         """True if at least one copy has landed."""
         return bool(self.landed.any())

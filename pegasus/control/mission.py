@@ -79,6 +79,8 @@ class Mission:
         flights = [trajectory] if isinstance(trajectory, Trajectory) else list(trajectory)
         times = [spin_up] if isinstance(spin_up, float | int) else list(spin_up)
         size = count if len(flights) == 1 else 1
+        self.rows = slice(0, count)
+        """All vehicles."""
         self.courses = [
             Course(self, slice(k, k + size), flight, relative=relative, spin_up=time)
             for k, (flight, time) in enumerate(zip(flights, times, strict=True))
@@ -87,9 +89,9 @@ class Mission:
         self._alone: Any = None
 
     @property
-    def members(self) -> list[tuple[Any, slice]]:
-        """What each vehicle flies, with the rows of the vehicles that share it."""
-        return [(course, course.rows) for course in self.courses]
+    def members(self) -> Sequence[Any]:
+        """Courses of the vehicles; itself without any."""
+        return self.courses or [self]
 
     @property
     def begun(self) -> bool:
@@ -99,7 +101,7 @@ class Mission:
     @property
     def airborne(self) -> bool:
         """True if at least one vehicle follows the reference; the others idle on the ground."""
-        return any(course.airborne for course in self.courses)
+        return bool((self.mode >= FLY).any())
 
     @property
     def landing(self) -> bool:
@@ -151,10 +153,10 @@ class Mission:
         """Advance the reference to simulation time t [s], by the true state."""
         if self._alone is None:
             # Not at the top: it imports Warp, which is not needed to plan missions.
-            from pegasus.control.control_bank import MissionTable
+            from pegasus.control.mission_table import MissionTable
 
             own = self._state = VehicleState.at_rest(len(self.mode), 0)
-            self._alone = MissionTable([(self, own, slice(0, len(self.mode)))], vars(own))
+            self._alone = MissionTable([(self, own, self.rows)], vars(own), splits=False)
             self._step, self._expected = 0, -math.inf
         for name in ("position", "velocity", "rotation", "orientation"):
             getattr(self._state, name)[...] = getattr(state, name)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.contracts.state import VehicleState
 from pegasus.control import CascadedPIDController, GeometricController
 from pegasus.control.guided import Guided
 from pegasus.control.guided_mission import GuidedMission
@@ -24,12 +23,12 @@ class Steering(GuidedMission):
         super().__init__(**limits)
         self.take_off(self._all)
 
-    def update(self, t: float, state: VehicleState) -> None:
-        """Advance the reference to time t [s], and note the formation at take-off."""
-        stood = not self.airborne
-        super().update(t, state)
-        if stood and self.airborne:
-            self._formation = state.position - state.position.mean(axis=0)
+    def summarize(self) -> None:
+        """Note the formation at take-off; see `GuidedMission.summarize`."""
+        stood = not self.flying.any()
+        super().summarize()
+        if stood and self.flying.any() and self.state is not None:
+            self._formation = self.state.position - self.state.position.mean(axis=0)
 
     def hover(self) -> None:
         """Hold the current position; take off if on the ground; complete a take-off in progress."""
