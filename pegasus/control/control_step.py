@@ -288,10 +288,13 @@ class ControlStep:
         for arrays, source in zip(self._given, (state, reference), strict=True):
             for name, array in arrays.items():
                 array[...] = getattr(source, name)
+        return self.run(dt)
+
+    def run(self, dt: float) -> Array:
+        """Return the rotor speeds [rad/s], shape (N, R), of a law that needs neither state nor reference."""
         self.arrays["elapsed"][0] = dt
-        if self._launch is None:
-            self._launch = launch_of([(self, {})])
-        self._launch()
+        launch = self._launch = self._launch or launch_of([(self, {})])
+        launch()
         return self.arrays["rotor_speed"].copy()
 
 

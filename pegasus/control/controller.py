@@ -147,7 +147,7 @@ class Controller(Backend):
             return self._law_step(state, reference, dt)
         inputs = self._drive.columns
         inputs["given_force"][...], inputs["given_torque"][...] = self._checked_wrench(state, reference, dt)
-        return self._drive(state, reference, dt)
+        return self._drive.run(dt)
 
     def reset(self, copies: IntArray) -> None:
         """Reset the state of the law of copies that leave the ground, by their indices."""

@@ -327,17 +327,13 @@ class GuidedCommands(Backend):
         """Raise a ConfigError for a point below a copy with nothing beneath it: z is up."""
         if self._flyer is None:
             return
-        places = self._flyer.state.position.copy()
-        heights = places[:, 2].copy()
+        places, heights = self._flyer.state.position.copy(), self._flyer.state.position[:, 2]
         places[mask] = target
         down = np.tile([0.0, 0.0, -1.0], (len(places), 1))
         beneath = self._flyer.manager.cast(self._flyer, places, down, _DEEPEST).distance
         low = np.flatnonzero(mask & (places[:, 2] < heights) & np.isinf(beneath))
-        if len(low):
-            point = places[low[0]].tolist()
-            raise ConfigError(
-                "is below the ground", field="point", value=point, remedy="z is up: give a height above it"
-            )
+        for point in places[low[:1]].tolist():
+            require(False, "point", point, "is below the ground", "z is up: give a height above it")
 
     def _moving(self, name: str, mask: BoolArray) -> Command:
         mission = self.guided

@@ -56,7 +56,7 @@ class GuidedMission(Mission):
         """True state at the last `update`; None before."""
         self.time = math.nan
         """Time of the last `update` [s]; NaN before."""
-        self.flying = self.rising = np.zeros(count, dtype=bool)
+        self.flying, self.rising = np.zeros((2, count), dtype=bool)
         """Copies in the air, and those on the ground that are to take off, shape (N,)."""
 
     @property
