@@ -99,8 +99,8 @@ class ArduPilot(Backend):
     hold_time: float = 0.5
     """Time for which rotors keep the last command without answers, in simulated time [s]."""
     trajectory: Any = None
-    """`Trajectory`, or list of its parts as in scenario files, that ArduPilot flies in guided mode as soon as
-    it can arm; None for no commands."""
+    """`Trajectory`, function of time, or list of parts, flown in guided mode as soon as ArduPilot
+    can arm; None for no commands."""
     start_timeout: float = 60.0
     """Maximum time until ArduPilot's first packet, in wall time [s]."""
     address: str = "127.0.0.1"

@@ -92,7 +92,7 @@ class PX4(Backend):
     hold_time: float = 0.5
     """Time for which rotors keep their speed without answers, in simulated time [s]."""
     trajectory: Any = None
-    """`Trajectory`, or list of its parts as in scenario files, that PX4 flies in offboard mode as soon as it
+    """`Trajectory`, function of time, or list of parts, flown in offboard mode as soon as PX4
     can arm; None for no commands. Not with a `connection`."""
     start_timeout: float = 60.0
     """Maximum time until PX4 connects and answers, in wall time [s]."""
