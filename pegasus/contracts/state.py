@@ -1,6 +1,7 @@
 """True, reference, estimated and planned states of N vehicles, as structs of arrays."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -127,12 +128,18 @@ class Reference:
             np.zeros(n, dtype=bool),
         )
 
+    def of(self, rows: slice) -> "Reference":
+        """Return the reference of some vehicles; the arrays are views.
+
+        Args:
+            rows: The vehicles.
+        """
+        views: dict[str, Any] = {n: v if isinstance(v, str) else v[rows] for n, v in vars(self).items()}
+        return Reference(**views)
+
     def copy(self) -> "Reference":
         """Return a copy that later steps do not change."""
-        copied: dict[str, Any] = {
-            field.name: value if isinstance(value := getattr(self, field.name), str) else value.copy()
-            for field in fields(self)
-        }
+        copied: dict[str, Any] = {n: v if isinstance(v, str) else v.copy() for n, v in vars(self).items()}
         return Reference(**copied)
 
 
@@ -178,6 +185,8 @@ class Plan:
     """Time along the trajectory [s]."""
     origin: Array
     """Origin of each vehicle's flight in the world [m], shape (N, 3)."""
+    plans: Sequence["Plan"] = ()
+    """Plan of each vehicle where they differ; `trajectory` and `clock` are those of the first with one."""
 
     def path(self, copy: int = 0, *, horizon: float = 30.0, interval: float = 0.2) -> Array:
         """Return the coming points of the path of one vehicle [m], shape (K, 3).
@@ -187,6 +196,8 @@ class Plan:
             horizon: Longest time up to the last point [s].
             interval: Time from one point to the next [s].
         """
+        if self.plans:
+            return self.plans[copy].path(horizon=horizon, interval=interval)
         end = min(self.trajectory.duration, self.clock + horizon)
         count = max(2, 1 + int((end - self.clock) / interval))
         times = np.linspace(self.clock, max(end, self.clock), count).tolist()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.components import require
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.vehicle import Vehicle
@@ -29,12 +30,48 @@ class Airframe:
     curve: ThrustCurve
     """Thrust curve of the rotors, which are taken as parallel to the vehicle's z axis."""
     rotor_count: int
-    hover_speed: float
-    """Rotor speed in hover [rad/s]."""
     max_speed: float
     """Largest rotor speed [rad/s]; may be infinite."""
     environment: Environment
-    """Air density and mean wind."""
+    """Gravity, air density and mean wind."""
+    weight: float
+    """Weight on the ground [N]."""
+    air_density: float
+    """Air density there [kg/m^3]."""
+    hover_speed: float
+    """Rotor speed in hover there [rad/s]."""
+    hover_torque: float
+    """Torque of a rotor in hover [N m]."""
+    moment_ratio: float
+    """Torque by thrust of a rotor [m]."""
+    heave: tuple[float, float]
+    """Thrust that the rotors lose in a climb along z, by its speed, and gain in a descent [N s/m]."""
+
+    @classmethod
+    def of(cls, vehicle: Vehicle) -> "Airframe":
+        """Return the airframe of a vehicle.
+
+        Raises:
+            ConfigError: If there is no gravity.
+        """
+        environment, curve, ground = vehicle.environment, vehicle.thrust_curve, np.zeros((1, 3))
+        weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
+        allowed = "must be above 0 m/s^2 for a controller, whose thrust balances the weight"
+        require(weight > 0, "gravity", weight / vehicle.mass, allowed, "use a custom backend")
+        density = environment.air_density(ground)[:, None]
+        speed = hover_speed(vehicle, weight, density)
+        force, torque = curve.thrust(speed, np.zeros((1, 1)), density)
+        climb, sink = (curve.thrust(speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
+        upward = float((vehicle.layout.axis[:, 2] ** 2).sum())
+        return cls(
+            *(vehicle.mass, vehicle.drag, curve, vehicle.rotor_count, vehicle.motor.max_speed, environment),
+            *(weight, float(density[0, 0]), float(speed[0, 0]), float(torque[0, 0])),
+            moment_ratio=float(torque[0, 0] / force[0, 0]),
+            heave=(
+                float((force - climb)[0, 0]) / 0.5 * upward,
+                float((sink - force)[0, 0]) / 0.5 * upward,
+            ),
+        )
 
     def loads(self, points: Array, force: Array) -> tuple[Array, Array]:
         """Return the drag by mass [m/s^2], world frame, and the largest thrust by that in still air.

@@ -24,7 +24,7 @@ from pegasus.base.step_math import (
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
 from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
-from pegasus.control.controller import Controller, check_gain, check_gains
+from pegasus.control.controller import Controller, check_gains
 from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
 from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
@@ -172,22 +172,11 @@ class CascadedPIDController(Controller):
     def check(self) -> None:
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
-        for name in ("position_gain", "velocity_gain"):
-            check_gains(name, getattr(self, name))
-        check_gains("velocity_integral_gain", self.velocity_integral_gain, zero_allowed=True)
-        for name in (
-            "attitude_gain",
-            "attitude_rate_gain",
-            "heading_gain",
-            "yaw_rate_gain",
-            "tilt_acceleration",
-            "yaw_acceleration",
-        ):
-            check_gain(name, getattr(self, name))
-        for name in ("attitude_integral_gain", "yaw_rate_integral_gain", "torque_lead"):
-            check_gain(name, getattr(self, name), zero_allowed=True)
-        for name in ("integral_limit", "angular_integral_limit"):
-            check_gain(name, getattr(self, name), zero_allowed=True)
+        check_gains(self, "position_gain", "velocity_gain", "attitude_gain", "attitude_rate_gain")
+        check_gains(self, "heading_gain", "yaw_rate_gain", "tilt_acceleration", "yaw_acceleration")
+        check_gains(self, "velocity_integral_gain", "attitude_integral_gain", zero_allowed=True)
+        check_gains(self, "yaw_rate_integral_gain", "torque_lead", zero_allowed=True)
+        check_gains(self, "integral_limit", "angular_integral_limit", zero_allowed=True)
         limit = self.tilt_limit
         require(0 < limit <= 1.0, "tilt_limit", limit, "must be above 0 and at most 1 rad")
 

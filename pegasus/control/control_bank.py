@@ -1,4 +1,4 @@
-"""Bank of controllers: one table of missions, and one of each compiled step, for all vehicles."""
+"""Bank of controllers: the missions of all vehicles in a table, compiled laws by their kinds."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -8,10 +8,11 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.backend import BackendBank
-from pegasus.control.control_step import STATE, ControlStep, launch_of
-from pegasus.control.course import Course
-from pegasus.control.mission import MissionTable
-from pegasus.control.mission_step import BLOCK, START, setpoint_arrays
+from pegasus.contracts.state import VehicleState
+from pegasus.control.control_step import ControlStep, launch_of
+from pegasus.control.mission import Course, Mission
+from pegasus.control.mission_step import BLOCK, START
+from pegasus.control.mission_table import MissionTable
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
 
@@ -26,36 +27,21 @@ class ControlBank(BackendBank):
     """
 
     saved_as = "nothing"
-    is_arranged: bool
-    """False after a change of a mission."""
-    _next_look_up: float
     _missions: MissionTable
+    _next_look_up: float
 
     def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
         self._driven, self._bodies, self._rate = list(driven), bodies, rate
         self._elapsed, self._fault = np.zeros(1), np.zeros(1)
-        self._batches = [(vehicle, controller) for vehicle, controller, _ in driven if vehicle.count > 1]
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
 
     def renew(self, courses: Collection[Course]) -> None:
-        """Begin courses that were restarted anew at the next `publish`.
-
-        Args:
-            courses: The courses.
-        """
+        """Begin courses that were restarted anew at the next `publish`."""
         self._missions.renew(courses)
 
     def publish(self, step: int, t: float) -> None:
-        """Advance all missions, and look up gravity and air where they are due.
-
-        Args:
-            step: Number of the step.
-            t: Simulation time [s].
-        """
-        for vehicle, controller in self._batches:
-            if controller.mission.split(vehicle.feedback):
-                self.is_arranged = False
+        """Advance all missions, and look up gravity and air where they are due; see `BackendBank.publish`."""
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:
@@ -63,11 +49,7 @@ class ControlBank(BackendBank):
         self._missions.update(step, t, lambda: (step + np.arange(BLOCK)) / self._rate)
 
     def command(self, t: float, dt: float) -> None:
-        """Write the rotor speeds of all vehicles.
-
-        Args:
-            t: Simulation time [s].
-            dt: Time since the previous command [s].
+        """Write the rotor speeds of all vehicles; see `BackendBank.command`.
 
         Raises:
             ConfigError: If one is not finite.
@@ -79,8 +61,6 @@ class ControlBank(BackendBank):
         self._elapsed[0] = dt
         for launch in self._launches:
             launch()
-        for command, speed in self._copied:
-            command[...] = speed
         if self._fault[0]:
             self._fault[0] = 0
             for vehicle, controller, _ in self._driven:
@@ -93,25 +73,19 @@ class ControlBank(BackendBank):
     def _arrange(self) -> None:
         """Make the tables; missions, states and references are kept."""
         self.is_arranged = True
+        """False after a change of a mission."""
         self._next_look_up = -math.inf
-        rows = [slice(first, first + vehicle.count) for vehicle, _, first in self._driven]
-        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
-        self._missions = MissionTable(missions, self._bodies)
+        missions: list[tuple[Mission, VehicleState, slice]] = []
         found: dict[Any, list[tuple[ControlStep, Mapping[str, Array]]]] = {}
-        self._copied: list[tuple[Array, Array]] = []
-        for (vehicle, controller, _), part in zip(self._driven, rows, strict=True):
-            controller.join(self)
-            step = controller.step
-            if step is not None:
-                shared = {f"motion.{name}": self._bodies[name][part] for name in STATE}
-                shared |= setpoint_arrays(controller.mission.reference)
-                shared |= {"mode": controller.mission.mode}
-                shared |= {"elapsed": self._elapsed, "fault": self._fault}
-                command = vehicle.columns["command"]
-                if command.flags.c_contiguous:
-                    shared["rotor_speed"] = command
-                else:
-                    # Of a vehicle that has fewer rotors than others.
-                    self._copied.append((command, step.speed))
-                found.setdefault(step.kind, []).append((step, shared))
+        for vehicle, controller, first in self._driven:
+            rows, mission = slice(first, first + vehicle.count), controller.mission
+            missions.append((mission, vehicle.feedback, rows))
+            controller.bank_in_use = self
+            if controller.step is not None:
+                arrays = mission.arrays(self._bodies, rows)
+                arrays |= {"elapsed": self._elapsed, "fault": self._fault}
+                # The command of a vehicle with fewer rotors than others has room at the end of its rows.
+                arrays["rotor_speed"] = vehicle.columns["command"]
+                found.setdefault(controller.step.kind, []).append((controller.step, arrays))
+        self._missions = MissionTable(missions, self._bodies)
         self._launches = [launch_of(steps).run for steps in found.values()]

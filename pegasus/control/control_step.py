@@ -1,24 +1,24 @@
 """Step of a controller: its control law, the allocation and the rotor speeds, compiled as one function."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from itertools import groupby
 from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, dot, length, rotate_inverse
-from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values
+from pegasus.base.step_math import Real, Vec3, cross, dot, length, rotate_inverse
+from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values, varied
 from pegasus.contracts.state import Reference, VehicleState
-from pegasus.control.mission_step import FLY, IDLE, REFERENCE, START, Setpoint
+from pegasus.control.mission_step import FLY, IDLE, SHAPES, START, Motion, Setpoint, arrays_of
 from pegasus.control.mixing import Mixing, allocated
-from pegasus.control.thrust_inverse import Inverse, inverse_of
 from pegasus.dynamics import ThrustCurve
+from pegasus.dynamics.thrust_curves import speed_by_bisection
 
 Law = Callable[..., tuple[Any, ...]]
 """Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).
@@ -31,17 +31,9 @@ the inputs of each copy: numbers, `Vec3` or `Quat`. The state is zero when the v
 
 
 @dataclass
-class Body:
+class Body(Motion):
     """State and mass properties of one vehicle."""
 
-    position: Vec3
-    """Origin of the body frame in the world [m]."""
-    orientation: Quat
-    """Unit quaternion xyzw, body to world."""
-    velocity: Vec3
-    """Velocity of the body frame's origin in the world [m/s]."""
-    angular_velocity: Vec3
-    """Angular velocity in the body frame [rad/s]."""
     gravity: Vec3
     """Acceleration of free fall in the world [m/s^2]."""
     max_thrust: Real
@@ -110,16 +102,6 @@ def lead_compensation(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Re
 
 
 @dataclass(frozen=True)
-class Motion:
-    """State of one vehicle; see `Body`."""
-
-    position: Vec3
-    orientation: Quat
-    velocity: Vec3
-    angular_velocity: Vec3
-
-
-@dataclass(frozen=True)
 class Limits:
     """What one vehicle's place and rotors allow."""
 
@@ -135,8 +117,6 @@ class Limits:
     """Rotor speed at idle [rad/s]."""
 
 
-STATE = ("position", "orientation", "velocity", "angular_velocity")
-_SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
 _RESULTS = ("force", "torque", "thrust", "rotor_speed", "mode", "fault")
 
 
@@ -147,24 +127,14 @@ def given_wrench(
     return given_force, given_torque
 
 
-@dataclass(frozen=True)
-class LawParts:
-    """Control law and its arguments."""
-
-    law: Law
-    state: dict[str, Any]
-    """Kinds of the state by name."""
-    inputs: dict[str, Any]
-    """Kinds of the inputs by name."""
-    timed: bool
-    """True if the law takes `dt`."""
+@functools.cache
+def inverse_of(kind: Any) -> Callable[..., Real]:
+    """Return the law (parameters, thrust, air density) -> rotor speed of thrust curves of a class."""
+    return kind.inverse_law or functools.partial(speed_by_bisection, kind.law)
 
 
-def parts_of_law(law: Law) -> LawParts:
-    """Return the arguments of a control law.
-
-    Args:
-        law: The control law.
+def parts_of_law(law: Law) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """Return kinds of the state and of the inputs of a control law by name, and whether it takes `dt`.
 
     Raises:
         ConfigError: If its arguments or results are not those of a control law.
@@ -176,7 +146,7 @@ def parts_of_law(law: Law) -> LawParts:
     results = len(get_args(hints.get("return"))) - 2
     fits = names[:3] == ["own", "body", "setpoint"] and 0 <= results <= len(extra)
     require(
-        fits and "own" in hints and all(hints.get(name) in _SHAPES for name in extra),
+        fits and "own" in hints and all(hints.get(name) in SHAPES for name in extra),
         "law",
         law.__qualname__,
         "must be (own, body, setpoint, *state, *inputs, dt) -> tuple[Vec3, Vec3, *state], all annotated",
@@ -184,7 +154,7 @@ def parts_of_law(law: Law) -> LawParts:
     for name in (*_RESULTS, "elapsed"):
         require(name not in extra, "law", law.__qualname__, f"has the argument {name}", "rename it")
     state, inputs = ({name: hints[name] for name in some} for some in (extra[:results], extra[results:]))
-    return LawParts(law, state, inputs, timed)
+    return state, inputs, timed
 
 
 @dataclass(frozen=True)
@@ -195,10 +165,11 @@ class ControlFunction:
     state_count: int
     """Number of arguments after the third that are its state."""
     timed: bool
-    inverse: Inverse
+    inverse: Callable[..., Real]
 
     def __call__(
         self,
+        own: Any,
         p: Any,
         motion: Motion,
         setpoint: Setpoint,
@@ -210,7 +181,8 @@ class ControlFunction:
         """Return force, torque, thrusts, rotor speeds, mode, whether one is not finite, and the new state.
 
         Args:
-            p: Parameters: gains `own`, mass properties `airframe`, `mixing`, and those of the thrust curve.
+            own: Gains.
+            p: Mass properties `body`, numbers of the allocation `mixing`, and of the thrust curve `curve`.
             motion: State of the vehicle.
             setpoint: What it follows.
             limits: Limits of its rotors.
@@ -219,18 +191,17 @@ class ControlFunction:
             more: State and inputs of the law.
         """
         rotors = range(length(p.mixing.carrying))
-        force = Vec3(0.0, 0.0, 0.0)
-        torque = Vec3(0.0, 0.0, 0.0)
-        thrust: Reals = (0.0,) * len(rotors)
+        force, torque = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+        thrust: Any = (0.0,) * len(rotors)
         speed = [limits.idle_speed if mode == IDLE else 0.0 for r in rotors]
         state: Any = more[: self.state_count]
         if mode >= FLY:
             parts: Any = (*vars(motion).values(), limits.gravity, limits.max_thrust)
-            body = Body(*parts, *vars(p.airframe).values())
+            body = Body(*parts, *p.body)
             given = more
             if self.timed:
                 given = (*more, 0.0 if mode == START else elapsed)
-            force, torque, *state = self.law(p.own, body, setpoint, *given)
+            force, torque, *state = self.law(own, body, setpoint, *given)
             state = tuple(state)
             thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper)
             speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
@@ -249,11 +220,9 @@ def gains_of(own: Any) -> SimpleNamespace:
         value: Any = getattr(own, name, None)
         if isinstance(hint, type) and is_dataclass(hint):
             found[name] = value
-        elif value is None:
-            continue
-        elif hint in (float, int):
+        elif value is not None and hint in (float, int):
             found[name] = hint(value)
-        elif hint in (tuple[float, float, float], tuple[float, ...]):
+        elif value is not None and hint in (tuple[float, float, float], tuple[float, ...]):
             found[name] = tuple(map(float, value))
     return SimpleNamespace(**found)
 
@@ -264,155 +233,91 @@ class ControlStep:
     Args:
         law: Its control law.
         own: The controller, for its gains; one for each copy if they differ.
+        body: Fields of a `Body` from its mass on, which do not change.
         curve: Thrust curve of the rotors.
         mixing: Numbers of the allocation.
         limits: Columns that the controller updates: those of `Limits`.
     """
 
     def __init__(
-        self, law: Law, own: Sequence[Any], curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
+        self,
+        law: Law,
+        own: Sequence[Any],
+        body: tuple[Any, ...],
+        curve: ThrustCurve,
+        mixing: Mixing,
+        limits: dict[str, Array],
     ) -> None:
-        count = len(limits["lower"])
-        self.law, (inverse, parameters) = parts_of_law(law), inverse_of(curve)
-        self.function = ControlFunction(law, len(self.law.state), self.law.timed, inverse)
-        self._limits, self._count = limits, count
-        kinds = {**self.law.state, **self.law.inputs}
-        self.columns: dict[str, Array] = {
-            name: np.zeros((count, *_SHAPES[kind])) for name, kind in kinds.items()
-        }
+        self.count = count = len(limits["lower"])
+        self.state, self.inputs, timed = parts_of_law(law)
+        self.law, kinds = law, {**self.state, **self.inputs}
+        self.function = ControlFunction(law, len(self.state), timed, inverse_of(cast("Any", type(curve))))
+        self.columns = {name: np.zeros((count, *SHAPES[kind])) for name, kind in kinds.items()}
         """State and inputs of the law by name, one row per copy."""
-        self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
-        """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
-        self.thrust, self.speed = np.zeros((2, count, len(mixing.carrying)))
-        """Thrust [N] and speed [rad/s] of each rotor, shape (N, R)."""
-        self.mode = np.full(count, FLY)
-        """State of the rotors of each copy where it runs alone, shape (N,)."""
-        body, drag = own[0], own[0].level_drag
-        x, y, z = (Vec3(*row) for row in body.inertia.tolist())
-        # In the order of the fields of a `Body`.
-        airframe = SimpleNamespace(
-            mass=float(body.mass),
-            inertia_x=x,
-            inertia_y=y,
-            inertia_z=z,
-            heave=body.heave,
-            heave_in_descent=body.heave_in_descent,
-            rotor_drag=drag.linear,
-            body_drag=drag.quadratic,
-            drag_lever=drag.lever,
-        )
-        given = [
-            uniform(
-                "p", SimpleNamespace(own=gains_of(one), airframe=airframe, mixing=mixing, curve=parameters)
-            )
-            for one in own
-        ]
-        self.parameters = [argument.values[0] for argument in given]
-        """Parameters of each copy, one alone if they are the same."""
-        self._uniforms = [uniform_values(argument) for argument in given]
-        self._arguments = [
-            given[0],
+        self._given = arrays_of(Motion, count), arrays_of(Setpoint, count)
+        self.arrays: dict[str, Array] = {
+            **{name: np.zeros((count, 3)) for name in ("force", "torque")},
+            **{name: np.zeros((count, len(mixing.carrying))) for name in ("thrust", "rotor_speed")},
+            **{"mode": np.full(count, FLY), "elapsed": np.zeros(1), "fault": np.zeros(1)},
+            **{f"limits.{name}": array for name, array in limits.items()},
+            **{f"motion.{name}": array for name, array in self._given[0].items()},
+            **{f"setpoint.{name}": array for name, array in self._given[1].items()},
+            **self.columns,
+        }
+        """Arrays of its columns where it runs alone, by name."""
+        gains = [gains_of(one) for one in own]
+        kind, *others = {structure(uniform("own", one)) for one in gains}
+        whole = "must be the same for all copies: they shape the code"
+        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
+        self.arguments = [
+            varied("own", gains) if len(gains) > 1 else uniform("own", gains[0]),
+            uniform("p", SimpleNamespace(body=body, mixing=mixing, curve=curve.parameters())),
             *(column("motion", Motion), column("setpoint", Setpoint), column("limits", Limits)),
             *(column("mode"), uniform("elapsed", 0.0)),
             *(column(name, kind) for name, kind in kinds.items()),
         ]
-        kind, *others = {structure(argument) for argument in given}
-        whole = "must be the same for all copies: they shape the code"
-        require(not others, "whole numbers of the law", law.__qualname__, whole, "declare them as float")
-        self.kind = self.function, kind
+        """Arguments of the function; the first two are parameters."""
+        for argument in self.arguments[:2]:
+            self.arrays |= uniform_values(argument)
+        self.kind = self.function, len(gains) > 1, kind, structure(self.arguments[1])
         """Steps of one kind have the same program."""
-        self._elapsed = np.zeros(1)
-        self._bound: tuple[Array | None, ...] = (None,) * 10
         self._launch: Callable[[], None] | None = None
 
-    def reset(self, copies: IntArray) -> None:
-        """Set the state of the law to zero.
-
-        Args:
-            copies: Indices of the copies.
-        """
-        for name in self.law.state:
-            self.columns[name][copies] = 0.0
-
     def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the rotor speeds of the law [rad/s], shape (N, R).
+        """Return the rotor speeds of the law [rad/s], shape (N, R), a time `dt` [s] after the last call."""
+        for arrays, source in zip(self._given, (state, reference), strict=True):
+            for name, array in arrays.items():
+                array[...] = getattr(source, name)
+        return self.run(dt)
 
-        Args:
-            state: True state.
-            reference: What to follow.
-            dt: Time since the previous call [s].
-        """
-        given = (*(getattr(state, n) for n in STATE), *(getattr(reference, n) for n in REFERENCE))
-        if self._launch is None or not all(a is b for a, b in zip(given, self._bound, strict=True)):
-            arrays = [np.ascontiguousarray(array, dtype=np.float64) for array in given]
-            # Copies of arrays of another type or layout are made anew at each call.
-            self._bound = given if all(a is b for a, b in zip(given, arrays, strict=True)) else (None,) * 10
-            titles = (*(f"motion.{name}" for name in STATE), *(f"setpoint.{name}" for name in REFERENCE))
-            self._launch = launch_of([(self, dict(zip(titles, arrays, strict=True)))])
-        self._elapsed[0] = dt
-        self._launch()
-        return self.speed.copy()
-
-    def arrays(self, shared: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the arrays of its columns by name.
-
-        Args:
-            shared: Those of states and references, and others in place of its own.
-        """
-        return {
-            **{f"limits.{name}": array for name, array in self._limits.items()},
-            **{name: getattr(self, name) for name in ("force", "torque", "thrust", "mode")},
-            **{"rotor_speed": self.speed, "elapsed": self._elapsed, "fault": np.zeros(1)},
-            **self.columns,
-            **shared,
-        }
-
-    def rows(self, shared: Mapping[str, Array]) -> Any:
-        """Return the parts of a launch over its copies, each of those that have the same parameters.
-
-        Args:
-            shared: See `arrays`.
-        """
-        from pegasus.base.tracing.launches import Part
-
-        arrays, parts = self.arrays(shared), []
-        first, size = 0, self._count // len(self._uniforms)
-        # Neighbours with the same parameters are one part.
-        for _, alike in groupby(self._uniforms, lambda own: [values.tobytes() for values in own.values()]):
-            same = list(alike)
-            parts.append(Part({**arrays, **same[0]}, first, first + len(same) * size))
-            first += len(same) * size
-        return parts
-
-    def program(self, count: int) -> Any:
-        """Return the program of its kind for a number of rows."""
-        # Not at the top: controllers are made without Warp.
-        from pegasus.base.tracing.launches import program_of
-
-        outputs = (*_RESULTS, *self.law.state)
-        try:
-            return program_of(self.function, *self._arguments, outputs=outputs, count=count)
-        except ConfigError as error:
-            if not isinstance(error.__cause__, TraceError):
-                raise
-            raise ConfigError(
-                str(error.__cause__),
-                field=f"law {self.law.law.__qualname__}",
-                remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
-                "or override `wrench` in NumPy",
-            ) from error
+    def run(self, dt: float) -> Array:
+        """Return the rotor speeds [rad/s], shape (N, R), of a law that needs neither state nor reference."""
+        self.arrays["elapsed"][0] = dt
+        launch = self._launch = self._launch or launch_of([(self, {})])
+        launch()
+        return self.arrays["rotor_speed"].copy()
 
 
 def launch_of(steps: Sequence[tuple[ControlStep, Mapping[str, Array]]]) -> Any:
-    """Return the launch of the steps of controllers of one kind.
-
-    Args:
-        steps: The steps, each with the arrays of its states and references; see `ControlStep.arrays`.
+    """Return the launch of the steps of controllers of one kind, each with arrays in place of its own.
 
     Raises:
         ConfigError: If the law cannot be compiled.
     """
-    from pegasus.base.tracing.launches import rows_of
+    # Not at the top: controllers are made without Warp.
+    from pegasus.base.tracing.launches import Part, program_of, rows_of
 
-    parts = [part for step, shared in steps for part in step.rows(shared)]
-    return steps[0][0].program(rows_of(parts)).launch_parts(parts)
+    parts = [Part({**step.arrays, **arrays}, 0, step.count) for step, arrays in steps]
+    step, outputs = steps[0][0], (*_RESULTS, *steps[0][0].state)
+    try:
+        program = program_of(step.function, *step.arguments, outputs=outputs, count=rows_of(parts))
+    except ConfigError as error:
+        if not isinstance(error.__cause__, TraceError):
+            raise
+        raise ConfigError(
+            str(error.__cause__),
+            field=f"law {step.law.__qualname__}",
+            remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
+            "or override `wrench` in NumPy",
+        ) from error
+    return program.launch_parts(parts)

@@ -97,7 +97,8 @@ def excess_of(flights: list[sequence], limits: list[Limits]) -> tuple[str, str] 
         own_remedies.append(remedy)
     slower = max(look.slower() for look in looks if look.ratios.max() > _ROUNDING)
     remedies = [] if math.isinf(slower) else [f"fly it {slower:.2f} times slower"]
-    return "; ".join(figures), ", or ".join([*remedies, " and ".join(own_remedies)])
+    problem = "exceeds the vehicle: " + "; ".join(figures)
+    return problem, ", or ".join([*remedies, " and ".join(own_remedies)])
 
 
 class _Look:

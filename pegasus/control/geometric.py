@@ -27,7 +27,7 @@ from pegasus.base.step_math import (
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
 from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
-from pegasus.control.controller import Controller, check_gain, check_gains
+from pegasus.control.controller import Controller, check_gains
 from pegasus.control.drag_compensation import against_drag, torque_against_drag
 from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
@@ -319,14 +319,11 @@ class GeometricController(Controller):
     def check(self) -> None:
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
-        for name in ("position_gain", "velocity_gain", "attitude_gain", "rate_gain"):
-            check_gains(name, getattr(self, name))
-        for name in ("integral_gain", "integral_lead"):
-            check_gains(name, getattr(self, name), zero_allowed=True)
-        check_gain("torque_lead", self.torque_lead, zero_allowed=True)
-        for name in ("tilt_acceleration", "yaw_acceleration"):
-            check_gain(name, getattr(self, name))
-        require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
+        check_gains(self, "position_gain", "velocity_gain", "attitude_gain", "rate_gain")
+        check_gains(
+            self, "integral_gain", "integral_lead", "torque_lead", "integral_limit", zero_allowed=True
+        )
+        check_gains(self, "tilt_acceleration", "yaw_acceleration")
         share = self.drag_compensation
         require(0 <= share <= 1, "drag_compensation", share, "must be from 0 to 1")
         limit = self.tilt_limit

@@ -1,14 +1,14 @@
 """Check of whole flights against the world's terrain before they are flown."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.course import Course
+from pegasus.control.mission import Course
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
 
@@ -28,37 +28,28 @@ _LIFT = 0.01
 """Height by which paths are lifted, so that one on the ground does not pass through it [m]."""
 
 
-@dataclass(frozen=True)
-class Dip:
-    """The deepest place of a path below the ground."""
-
-    depth: float
-    """Depth [m]."""
-    figure: str
-    """Segment, time and place, with the depth."""
-
-
-def deepest_dip(vehicle: Vehicle, courses: Sequence[Course]) -> Dip | None:
-    """Return the deepest place below the ground of the flights from where the copies stand; None for none.
+def deepest_dip(vehicle: Vehicle, courses: Sequence[Course]) -> tuple[str, str] | None:
+    """Return where flights from where the copies stand are deepest below the ground, and the remedy; or None.
 
     A path passes through the ground where it meets a surface that looks up; landings may.
 
     Args:
         vehicle: The vehicle, in its simulation.
-        courses: Courses of the copies, one each, or one that all share.
+        courses: Courses of the copies, one each, or one that all share; none of guided ones.
     """
+    if not courses:
+        return None
     copies = np.unique(np.linspace(0, vehicle.count - 1, _FLIGHTS).round().astype(np.int64)).tolist()
     count = max(_MOST // len(copies), _LEAST)
     shared = len(courses) == 1 and not courses[0].differs(vehicle.state)
-    flight, origin = courses[0].flight_from(vehicle.state, 0)
+    origin, flight = courses[0].origin_of(vehicle.state), courses[0].flight_from(vehicle.state, 0)
     dips = []
     for k in copies:
-        if shared:
-            origin = courses[0].origin_of(vehicle.state, k)
-        elif k:
-            flight, origin = courses[k % len(courses)].flight_from(vehicle.state, k)
-        dips.append(_Path(vehicle, k, flight, origin, count).dip())
-    return max(filter(None, dips), key=lambda dip: dip.depth, default=None)
+        if k and not shared:
+            flight = courses[k % len(courses)].flight_from(vehicle.state, k)
+        dips.append(_Path(vehicle, k, flight, origin[k], count).dip())
+    depth, figure = max(filter(None, dips), key=lambda dip: dip[0], default=(0.0, ""))
+    return (figure, f"raise it by {math.ceil(10.0 * depth) / 10.0:.1f} m") if figure else None
 
 
 class _Path:
@@ -78,8 +69,8 @@ class _Path:
         self._times: Array = min(flight.duration, _HORIZON) / count * np.arange(count + 1, dtype=np.float64)
         self._places: Array = flight.samples(self._times)[0][:, :3] + origin + (0.0, 0.0, _LIFT)
 
-    def dip(self) -> Dip | None:
-        """Return the deepest place of the first stretch below the ground; None without one."""
+    def dip(self) -> tuple[float, str] | None:
+        """Return depth [m], time and place of the deepest point of the first stretch below the ground."""
         times, places = self._times, self._places
         landing = np.array([self._flight.segment(t) == Land.name for t in times.tolist()])
         first = self._entry(~landing[:-1])
@@ -92,7 +83,7 @@ class _Path:
         deepest, t = max(float(depth[k]), _LIFT), float(times[first + k])
         place = ", ".join(f"{value:.1f}" for value in places[first + k])
         where = f"{self._flight.segment(t)} at {t:.1f} s, ({place}) m,"
-        return Dip(deepest, f"{where} is {deepest:.2g} m below the ground")
+        return deepest, f"{where} is {deepest:.2g} m below the ground"
 
     def _entry(self, looked_at: BoolArray) -> int | None:
         """Return the number of the first instant after the path has passed through ground from above."""

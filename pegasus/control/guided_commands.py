@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,12 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.state import VehicleState
-from pegasus.control.command import Command
-from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.core.multirotor import Multirotor
+from pegasus.contracts.vehicle import Vehicle
+from pegasus.control.guided_mission import GuidedMission
+from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET, VELOCITY
+from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.core.placement import Copies, chosen_copies, spawn_point_of
+from pegasus.core.simulation import Simulation
 
 _DEEPEST = 1e4
 """Length of the ray that looks for ground [m]."""
@@ -26,11 +29,78 @@ _NEAR, _SLOW, _TURNED, _TURNING = 0.15, 0.15, 0.05, 0.15
 """Errors of position [m], velocity [m/s], attitude [rad] and rates [rad/s] at which a command is done."""
 
 
+class Command:
+    """A command in progress, which scripts may wait for.
+
+    Args:
+        pilot: Backend that carries it out.
+        name: Name of the command.
+        copies: Copies that it is for, shape (N,).
+        lacking: Returns what each copy still lacks, in `unit`, shape (N,).
+        unit: Unit of what they lack.
+        reached: Returns which copies have done it, shape (N,), or what one that has done it lacks at most.
+    """
+
+    def __init__(
+        self,
+        pilot: "GuidedCommands",
+        name: str,
+        copies: BoolArray,
+        lacking: Callable[[VehicleState], Array],
+        unit: str,
+        reached: Callable[[VehicleState], BoolArray] | float,
+    ) -> None:
+        self._pilot, self._name, self._copies = pilot, name, copies
+        self._lacking, self._unit, self._reached = lacking, unit, reached
+        self._mission = pilot.guided
+        self._order, self._time = self._mission.order.copy(), self._mission.time
+
+    @property
+    def done(self) -> BoolArray:
+        """Copies that have done it at the last step, shape (N,); true for copies that it is not for."""
+        state, reached = self._mission.state, self._reached
+        # Until the next update the reference still follows the command before.
+        if state is None or self._mission.time == self._time:
+            return ~self._copies
+        found = reached(state) if callable(reached) else self._lacking(state) < reached
+        return ~self._copies | found
+
+    def wait(self, sim: Simulation, *, timeout: float = 60.0) -> None:
+        """Step the simulation until all copies have done it.
+
+        Args:
+            sim: The vehicle's simulation; not to be called from one of its observers or backends.
+            timeout: Limit in simulated time [s].
+
+        Raises:
+            TimeoutError: If it is not done in time.
+            ConfigError: If another command replaces it.
+            RuntimeError: If called within a step, or while another thread runs the simulation.
+        """
+        sim.stepper.require_free()
+        require(0 < timeout < math.inf, "timeout", timeout, "must be above 0 s")
+        end = sim.time + timeout
+        while not (done := self.done).all():
+            if (self._order != self._mission.order)[self._copies].any():
+                raise ConfigError("was replaced by a later command", field=self._name)
+            if sim.time >= end:
+                copy, state = int(done.argmin()), self._mission.state
+                lacks = "" if state is None else f", {self._lacking(state)[copy]:.3g} {self._unit} away"
+                reason = self._pilot.reason(copy)
+                raise TimeoutError(
+                    f"{self._name}: {self._pilot.flyer_name}, copy {copy}, is not done after {timeout:g} s"
+                    f"{lacks}{reason and f': {reason}'}"
+                )
+            sim.step()
+
+
 @dataclass(eq=False)
 class GuidedCommands(Backend):
     """Mixin for backends that are flown by commands, which a `GuidedMission` carries out.
 
-    A subclass keeps the missions: see `_mission_of_run` and `_begin_flight`.
+    Each command is for some copies M of the vehicle, all of them by default, and its values are for all of
+    them or have one row for each. One that flies somewhere raises a ConfigError if a copy is not in the air,
+    or a value is not allowed. A thrust is along the body's z axis [N], by default the weight.
     """
 
     _: KW_ONLY
@@ -41,9 +111,16 @@ class GuidedCommands(Backend):
     acceleration: float = 3.0
     """Maximum acceleration of the reference [m/s^2]."""
 
+    mission: Any = field(init=False, repr=False)
+    """The `GuidedMission` of the present run."""
     _flyer: Multirotor | None = field(default=None, init=False, repr=False)
     """The vehicle, once the backend is bound."""
     _over = False
+
+    def bind(self, vehicle: Vehicle) -> None:
+        """Prepare for a vehicle; see `Backend.bind`."""
+        super().bind(vehicle)
+        self._flyer = as_multirotor(vehicle)
 
     def start(self) -> None:
         """Start on the ground; commands given before the first step are kept."""
@@ -60,20 +137,34 @@ class GuidedCommands(Backend):
         """Mission that takes the commands: that of the run, or after its end that of the next one."""
         if self._over:
             self._over = False
-            self._begin_flight()
-        return self._mission_of_run()
+            self.renew_mission(len(self.mission.order))
+        mission: GuidedMission = self.mission
+        return mission
 
     @property
-    def _flyer_name(self) -> str:
+    def flyer_name(self) -> str:
+        """Name of the vehicle."""
         return "vehicle" if self._flyer is None else self._flyer.name
 
-    def _mission_of_run(self) -> GuidedMission:
-        """Return the mission of the present run."""
+    def renew_mission(self, count: int) -> None:
+        """Make a new mission of N vehicles the present one."""
         raise NotImplementedError
 
-    def _begin_flight(self) -> None:
-        """Make a new mission the present one."""
-        raise NotImplementedError
+    def reason(self, copy: int) -> str:
+        """Return why a copy cannot do a command; empty if unknown."""
+        return ""
+
+    def thrust_limits(self) -> tuple[Array, Array]:
+        """Return the weight and the largest thrust of each copy [N], shape (N,).
+
+        Raises:
+            ConfigError: If the backend cannot fly by attitude or body rates.
+        """
+        raise ConfigError(
+            "follows positions and velocities only",
+            field=type(self).__name__,
+            remedy="use GuidedController or GuidedPIDController",
+        )
 
     def _require_limits(self) -> None:
         for name, unit in (("height", "m"), ("speed", "m/s"), ("acceleration", "m/s^2")):
@@ -85,7 +176,7 @@ class GuidedCommands(Backend):
 
         Args:
             height: Climb [m]; the controller's `height` if None.
-            copies: Copies that take off.
+            copies: Copies M; all if None.
 
         Raises:
             ConfigError: If one of them has taken off already, or the height is not above 0 m.
@@ -95,11 +186,10 @@ class GuidedCommands(Backend):
         mask = self._mask(copies)
         away = mask & (mission.flying | mission.rising)
         if away.any():
-            name = self._flyer_name
+            name = self.flyer_name
             where = name if len(mask) == 1 or away.all() else f"{name}, copy {int(away.argmax())}"
             raise ConfigError("has taken off already", field=where, remedy="fly to a point by goto")
-        mission.climb[mask] = climb
-        mission.take_off(mask)
+        mission.take_off(mask, climb=climb)
         return self._moving("takeoff", mask)
 
     def goto(
@@ -113,15 +203,11 @@ class GuidedCommands(Backend):
         """Fly straight to a point, and hold there.
 
         Args:
-            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3); or the name of a spawn
-                point, for the point `height` above it.
+            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3), none underground; or the
+                name of a spawn point, for the point `height` above it.
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); kept if None.
             speed: Maximum speed [m/s]; the controller's `speed` if None.
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, a value is not allowed, a point is underground, or no
-                spawn point has the name.
+            copies: Copies M; all if None.
         """
         mask = self._mask(copies)
         if isinstance(point, str):
@@ -129,30 +215,13 @@ class GuidedCommands(Backend):
             spot = spawn_point_of(point, self._flyer.manager.spawn_points)
             point = np.add(spot.position, (0.0, 0.0, self.height))
         target = rows_of_copies("point", point, mask, (3,))
-        heading = np.nan if yaw is None else _angles("yaw", yaw, mask)
+        heading = math.nan if yaw is None else _angles("yaw", yaw, mask)
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
         self.guided.require_air(mask)
         self._require_above_ground(target, mask)
-        self.guided.go_to(mask, target, speed=limit, yaw=heading)
-        return self._moving("goto", mask, heading)
-
-    def _require_above_ground(self, target: Array, mask: BoolArray) -> None:
-        """Raise a ConfigError for a point below a copy with nothing beneath it: z is up."""
-        if self._flyer is None:
-            return
-        places = self._flyer.state.position.copy()
-        heights = places[:, 2].copy()
-        places[mask] = target
-        down = np.zeros_like(places)
-        down[:, 2] = -1.0
-        beneath = self._flyer.manager.cast(self._flyer, places, down, _DEEPEST).distance
-        low = np.flatnonzero(mask & (places[:, 2] < heights) & np.isinf(beneath))
-        if len(low):
-            point = places[low[0]].tolist()
-            raise ConfigError(
-                "is below the ground", field="point", value=point, remedy="z is up: give a height above it"
-            )
+        self.guided.direct(mask, TARGET, target=target, speed=limit, heading=heading)
+        return self._moving("goto", mask)
 
     def velocity(
         self,
@@ -168,18 +237,14 @@ class GuidedCommands(Backend):
             velocity: Velocity [m/s], shape (3,), or one per copy, shape (M, 3).
             yaw_rate: Yaw rate, counter-clockwise [rad/s], one or shape (M,).
             frame: `world` (east, north, up), or `body` (forward, left, up, relative to the heading).
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
+            copies: Copies M; all if None.
         """
         require(frame in ("world", "body"), "frame", frame, "must be world or body")
         mask = self._mask(copies)
-        wanted, rate = (
-            rows_of_copies("velocity", velocity, mask, (3,)),
-            rows_of_copies("yaw_rate", yaw_rate, mask, ()),
-        )
-        self.guided.fly(mask, wanted, yaw_rate=rate, in_body=frame == "body")
+        wanted = rows_of_copies("velocity", velocity, mask, (3,))
+        rate = rows_of_copies("yaw_rate", yaw_rate, mask, ())
+        in_body = float(frame == "body")
+        self.guided.direct(mask, VELOCITY, velocity=wanted, yaw_rate=rate, in_body=in_body, heading=math.nan)
         return self._speeding("velocity", mask)
 
     def attitude(
@@ -197,11 +262,8 @@ class GuidedCommands(Backend):
             roll: Roll, right side down [rad], one or shape (M,).
             pitch: Pitch, nose down [rad], one or shape (M,).
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); the present one if None.
-            thrust: Thrust along the body's z axis [N], one or shape (M,); the weight if None.
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
+            thrust: Thrust, one or shape (M,).
+            copies: Copies M; all if None.
         """
         mission, mask = self.guided, self._mask(copies)
         mission.require_air(mask)
@@ -210,15 +272,13 @@ class GuidedCommands(Backend):
         if yaw is None:
             assert mission.state is not None
             angles["yaw"] = mission.state.heading[mask]
-        wanted = np.zeros((len(mask), 4))
-        wanted[mask] = quaternion_from_euler(**angles)
-        self._turn(Mode.ATTITUDE, mask, thrust, attitude=wanted[mask], rates=0.0)
+        self._turn(ATTITUDE, mask, thrust, attitude=quaternion_from_euler(**angles), rates=0.0)
 
         def lacking(state: VehicleState) -> Array:
-            cosine = np.minimum(np.abs((state.orientation * wanted).sum(axis=1)), 1.0)
-            return 2.0 * acos(cosine)
+            cosine = np.abs((state.orientation * mission.columns["attitude"]).sum(axis=1))
+            return 2.0 * acos(np.minimum(cosine, 1.0))
 
-        return self._command("attitude", mask, lambda s: lacking(s) < _TURNED, lacking, "rad")
+        return Command(self, "attitude", mask, lacking, "rad", _TURNED)
 
     def body_rates(
         self, rates: npt.ArrayLike, *, thrust: npt.ArrayLike | None = None, copies: Copies = None
@@ -228,109 +288,74 @@ class GuidedCommands(Backend):
         Args:
             rates: Angular velocity about the body's x, y and z axes [rad/s], shape (3,), or one per copy,
                 shape (M, 3).
-            thrust: Thrust along the body's z axis [N], one or shape (M,); the weight if None.
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
+            thrust: Thrust, one or shape (M,).
+            copies: Copies M; all if None.
         """
-        mask = self._mask(copies)
-        wanted = np.zeros((len(mask), 3))
-        wanted[mask] = rows_of_copies("rates", rates, mask, (3,))
-        self._turn(Mode.BODY_RATES, mask, thrust, rates=wanted[mask])
+        mission, mask = self.guided, self._mask(copies)
+        self._turn(BODY_RATES, mask, thrust, rates=rows_of_copies("rates", rates, mask, (3,)))
 
         def lacking(state: VehicleState) -> Array:
-            return length(state.angular_velocity - wanted)
+            return _length(state.angular_velocity - mission.columns["rates"])
 
-        return self._command("body_rates", mask, lambda s: lacking(s) < _TURNING, lacking, "rad/s")
+        return Command(self, "body_rates", mask, lacking, "rad/s", _TURNING)
 
     def hold(self, *, copies: Copies = None) -> Command:
-        """Hold the position; a take-off in progress is completed.
-
-        Args:
-            copies: Copies that hold.
-        """
+        """Hold the position; a take-off in progress is completed."""
         mask = self._mask(copies)
         self.guided.hold(mask)
         return self._speeding("hold", mask)
 
     def land(self, *, copies: Copies = None) -> Command:
-        """Descend until ground contact, then stop the rotors.
-
-        Args:
-            copies: Copies that land.
-        """
+        """Descend until ground contact, then stop the rotors."""
         mission, mask = self.guided, self._mask(copies)
         mission.land(mask)
-
-        def landed(state: VehicleState) -> BoolArray:
-            return ~mission.flying
-
-        return self._command("land", mask, landed, lambda s: s.position[:, 2], "m")
-
-    def _reason(self, copy: int) -> str:
-        """Return why a copy cannot do a command; empty if unknown."""
-        return ""
+        return Command(self, "land", mask, lambda s: s.position[:, 2], "m", lambda _: ~mission.flying)
 
     def _turn(
-        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
+        self, directive: float, mask: BoolArray, thrust: npt.ArrayLike | None, **values: Array | float
     ) -> None:
         """Fly copies by attitude or body rates, if the backend can."""
-        raise ConfigError(
-            "follows positions and velocities only",
-            field=type(self).__name__,
-            remedy="use GuidedController or GuidedPIDController",
-        )
-
-    def _lift(self, mask: BoolArray, thrust: npt.ArrayLike | None, weight: Array, most: Array) -> Array:
-        """Return the commanded thrust of the chosen copies [N].
-
-        Args:
-            mask: Which copies are chosen, shape (N,).
-            thrust: Their thrust [N]; the weight if None.
-            weight: Weight of all copies [N], shape (N,).
-            most: Their largest thrust [N], shape (N,).
-        """
+        self.guided.require_air(mask)
+        weight, most = self.thrust_limits()
         limit = float(most[mask].min())
         lift = weight[mask] if thrust is None else rows_of_copies("thrust", thrust, mask, ())
         fits = bool((lift >= 0).all() and (lift <= limit).all())
         require(fits, "thrust", thrust, f"must be from 0 to {limit:.4g} N")
-        return lift
+        self.guided.direct(mask, directive, lift=lift, **values)
 
-    def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
+    def _require_above_ground(self, target: Array, mask: BoolArray) -> None:
+        """Raise a ConfigError for a point below a copy with nothing beneath it: z is up."""
+        if self._flyer is None:
+            return
+        places, heights = self._flyer.state.position.copy(), self._flyer.state.position[:, 2]
+        places[mask] = target
+        down = np.tile([0.0, 0.0, -1.0], (len(places), 1))
+        beneath = self._flyer.manager.cast(self._flyer, places, down, _DEEPEST).distance
+        low = np.flatnonzero(mask & (places[:, 2] < heights) & np.isinf(beneath))
+        for point in places[low[:1]].tolist():
+            require(False, "point", point, "is below the ground", "z is up: give a height above it")
+
+    def _moving(self, name: str, mask: BoolArray) -> Command:
         mission = self.guided
-        yaw = np.full(len(mask), np.nan)
-        yaw[mask] = heading
 
         def distance(state: VehicleState) -> Array:
-            return length(state.position - mission.target)
+            return _length(state.position - mission.columns["target"])
 
         def reached(state: VehicleState) -> BoolArray:
-            slow = length(state.velocity) < _SLOW
-            off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
-            turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
-            done: BoolArray = mission.flying & slow & turned & (distance(state) < _NEAR)
+            off = np.remainder(mission.columns["heading"] - state.heading + math.pi, 2 * math.pi) - math.pi
+            slow = _length(state.velocity) < _SLOW
+            done: BoolArray = mission.flying & slow & (distance(state) < _NEAR) & ~(np.abs(off) >= _TURNED)
             return done
 
-        return self._command(name, mask, reached, distance, "m")
+        return Command(self, name, mask, distance, "m", reached)
 
     def _speeding(self, name: str, mask: BoolArray) -> Command:
         mission = self.guided
 
         def lacking(state: VehicleState) -> Array:
-            return length(state.velocity - mission.wanted)
+            return _length(state.velocity - mission.columns["wanted"])
 
-        return self._command(name, mask, lambda s: lacking(s) < _SLOW, lacking, "m/s")
-
-    def _command(
-        self,
-        name: str,
-        mask: BoolArray,
-        reached: Callable[[VehicleState], BoolArray],
-        distance: Callable[[VehicleState], Array],
-        unit: str,
-    ) -> Command:
-        return Command(name, self._flyer_name, self.guided, mask, reached, distance, unit, self._reason)
+        return Command(self, name, mask, lacking, "m/s", _SLOW)
 
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""
@@ -344,13 +369,7 @@ class GuidedCommands(Backend):
 
 
 def rows_of_copies(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
-    """Return finite values with one row per chosen copy, or one for all.
-
-    Args:
-        field: Name of the argument.
-        values: Its values.
-        mask: Which copies are chosen, shape (N,).
-        shape: Shape of a row.
+    """Return finite values of an argument as rows of a shape: one per chosen copy, or one for all.
 
     Raises:
         ConfigError: If the values are not of this form.
@@ -374,7 +393,6 @@ def _angles(field: str, values: npt.ArrayLike, mask: BoolArray) -> Array:
     return angles
 
 
-def length(vectors: Array) -> Array:
-    """Return the lengths of vectors, shape (N, 3), as an array of shape (N,)."""
-    norm: Array = np.sqrt((vectors * vectors).sum(axis=1))
-    return norm
+def _length(vectors: Array) -> Array:
+    length: Array = np.linalg.norm(vectors, axis=1)
+    return length

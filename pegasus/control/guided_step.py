@@ -1,5 +1,6 @@
 """Step of guided flight: the reference of each copy, which follows its command within limits."""
 
+import math
 from dataclasses import dataclass, replace
 
 from pegasus.base.step_math import (
@@ -18,15 +19,15 @@ from pegasus.base.step_math import (
     sin,
     wrapped,
 )
-from pegasus.base.tracing import Signal
+from pegasus.base.tracing import Signal, column, uniform
 from pegasus.control.approach import eased
-from pegasus.control.mission_step import FLY, IDLE, REST, START, Setpoint
+from pegasus.control.mission_step import FLY, IDLE, REST, START, Motion, Setpoint
 
 STANDING, RISING, FLYING = 0.0, 1.0, 2.0
 """Phases of a copy: on the ground, on the ground and to take off, in the air."""
 
-TARGET, VELOCITY, LAND, ATTITUDE, BODY_RATES = 0, 1, 2, 3, 4
-"""Commands that a copy follows."""
+TARGET, VELOCITY, LAND, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0, 3.0, 4.0
+"""Directives: what a copy follows. Those before `ATTITUDE` give a reference, the others replace it."""
 
 NO_AUTOPILOT, DISARMED = -1.0, 0.0
 """Values of `armed`: a copy that lands where it touches the ground, and one whose autopilot has landed."""
@@ -56,64 +57,55 @@ _ZERO = Vec3(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Pose:
-    """State of a copy."""
+class Order:
+    """What a copy is to do, and how far it is."""
 
-    position: Vec3
-    velocity: Vec3
-    orientation: Quat
-
-
-@dataclass(frozen=True)
-class Orders:
-    """What a copy is to do."""
-
-    command: Real
-    """Command that it follows, such as `TARGET`."""
+    directive: Real
+    """What it follows, such as `TARGET`."""
+    phase: Real
+    """Its phase, such as `FLYING`."""
     ready: Real
     """1 if it can take off."""
     armed: Real
     """1 if its autopilot is armed, `DISARMED`, or `NO_AUTOPILOT`."""
-    place: Vec3
+    begin: Real
+    """Time when the spin-up of its rotors began [s]; NaN before."""
+    base: Vec3
     """Position that it climbs from [m]."""
     climb: Real
     """Height of this climb [m]."""
-    goal: Real
-    """Heading that it turns to [rad]."""
-    flow: Vec3
-    """Commanded velocity [m/s]."""
-    turn_rate: Real
-    """Commanded yaw rate [rad/s]."""
-    in_body: Real
-    """1 if the commanded velocity is forward, left and up."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a copy has come with its command."""
-
-    phase: Real
-    """Its phase, such as `FLYING`."""
-    waiting: Real
-    """1 until the spin-up of its rotors begins."""
-    begin: Real
-    """Time when that began [s]."""
     climbing: Real
     """1 until its climb after take-off is complete."""
     target: Vec3
     """Point that it flies to [m]."""
     speed: Real
     """Maximum speed towards the target [m/s]."""
-    turns: Real
-    """1 if it turns to `goal`."""
+    heading: Real
+    """Heading that it turns to [rad]; NaN to keep the present one."""
+    velocity: Vec3
+    """Commanded velocity [m/s]."""
+    yaw_rate: Real
+    """Commanded yaw rate [rad/s]."""
+    in_body: Real
+    """1 if the commanded velocity is forward, left and up."""
     wanted: Vec3
-    """Velocity towards which the reference accelerates [m/s]."""
+    """Velocity towards which the reference accelerates [m/s], world frame."""
+    attitude: Quat
+    """Commanded attitude, unit quaternion, body to world."""
+    rates: Vec3
+    """Commanded angular velocity in the body frame [rad/s]."""
+    lift: Real
+    """Commanded thrust along the body's z axis [N]."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of the reference of all copies."""
+    """Time, and limits of the reference of all copies."""
 
+    t: float
+    """Time [s]."""
+    dt: float
+    """Time since the last call [s]."""
     spin_up: float
     """Idle time of the rotors before take-off [s]."""
     speed: float
@@ -123,102 +115,96 @@ class Bounds:
 
 
 def govern(
-    orders: Orders,
-    progress: Progress,
-    pose: Pose,
-    setpoint: Setpoint,
-    mode: Real,
-    bounds: Bounds,
-    t: Real,
-    dt: Real,
-) -> tuple[Progress, Setpoint, Real, Signal]:
-    """Return progress, reference and state of the rotors of a copy, and whether it lifts off or has landed.
+    order: Order, motion: Motion, setpoint: Setpoint, mode: Real, bounds: Bounds
+) -> tuple[Order, Setpoint, Real, Signal]:
+    """Return order, reference and state of the rotors of a copy, and whether it lifts off or has landed.
 
     Args:
-        orders: What it is to do.
-        progress: Its progress at the last call.
-        pose: Its state.
+        order: What it is to do, as far as it was at the last call.
+        motion: Its state.
         setpoint: Its reference at the last call.
         mode: State of its rotors at the last call, such as `FLY`.
-        bounds: Limits of the reference.
-        t: Time [s].
-        dt: Time since the last call [s].
+        bounds: Time, and limits of the reference.
     """
     event = 0.0
-    if progress.phase == FLYING:
-        progress, setpoint = moved(orders, progress, setpoint, dt, bounds.acceleration)
-        if orders.command >= ATTITUDE:
-            setpoint = replace(resting(setpoint, pose), velocity=pose.velocity, yaw=heading_of(pose))
-        lead = setpoint.position - pose.position
-        held = pose.position + lead * minimum(1.0, _LEASH / (norm(lead) + 1e-12))
+    if order.phase == FLYING:
+        order, setpoint = moved(order, setpoint, bounds.dt, bounds.acceleration)
+        if order.directive >= ATTITUDE:
+            setpoint = replace(resting(setpoint, motion), velocity=motion.velocity, yaw=heading_of(motion))
+        lead = setpoint.position - motion.position
+        held = motion.position + lead * minimum(1.0, _LEASH / (norm(lead) + 1e-12))
         setpoint = replace(setpoint, position=held)
-        if touches_down(orders, pose, lead):
-            progress = replace(progress, phase=STANDING)
+        if touches_down(order, motion, lead):
+            order = replace(order, phase=STANDING)
             event = 1.0
-    if progress.phase != FLYING:
-        setpoint = resting(setpoint, pose)
-        progress = replace(progress, wanted=_ZERO)
-        if progress.phase == RISING:
-            if progress.waiting == 1.0:
-                setpoint = replace(setpoint, yaw=heading_of(pose))
-            progress = risen(orders, progress, bounds, t)
-    if progress.phase == FLYING:
+    if order.phase != FLYING:
+        setpoint = resting(setpoint, motion)
+        order = replace(order, wanted=_ZERO)
+        if order.phase == RISING:
+            if order.begin != order.begin:
+                setpoint = replace(setpoint, yaw=heading_of(motion))
+            order = risen(order, bounds)
+    if order.phase == FLYING:
         if mode < FLY:
             mode = START
             event = 1.0
         else:
             mode = FLY
     else:
-        mode = IDLE if progress.phase == RISING else REST
-    return progress, setpoint, mode, Signal(event)
+        mode = IDLE if order.phase == RISING else REST
+    return order, setpoint, mode, Signal(event)
 
 
-def resting(setpoint: Setpoint, pose: Pose) -> Setpoint:
+ARGUMENTS = (
+    *(column("order", Order), column("motion", Motion), column("setpoint", Setpoint), column("mode")),
+    uniform("bounds", Bounds(0.0, 0.0, 0.0, 0.0, 0.0)),
+)
+RESULTS = ("order", "setpoint", "mode", "event")
+"""Arguments and results of `govern` in a launch."""
+
+
+def resting(setpoint: Setpoint, motion: Motion) -> Setpoint:
     """Return a reference at rest at the place of a copy, which keeps its heading."""
-    return Setpoint(pose.position, _ZERO, _ZERO, _ZERO, setpoint.yaw, 0.0)
+    return Setpoint(motion.position, _ZERO, _ZERO, _ZERO, setpoint.yaw, 0.0)
 
 
-def heading_of(pose: Pose) -> Real:
+def heading_of(motion: Motion) -> Real:
     """Return the heading of a copy [rad]."""
-    forward = rotate(pose.orientation, Vec3(1.0, 0.0, 0.0))
+    forward = rotate(motion.orientation, Vec3(1.0, 0.0, 0.0))
     return atan2(forward[1], forward[0])
 
 
-def risen(orders: Orders, progress: Progress, bounds: Bounds, t: Real) -> Progress:
-    """Return the progress of a copy that lifts off once its rotors have spun up."""
-    if progress.waiting == 1.0 and orders.ready == 1.0:
-        progress = replace(progress, begin=t, waiting=0.0)
-    progress = replace(progress, target=orders.place + Vec3(0.0, 0.0, orders.climb))
-    if progress.waiting == 0.0 and t - progress.begin >= bounds.spin_up:
-        progress = replace(progress, phase=FLYING, climbing=1.0, speed=bounds.speed, turns=0.0)
-    return progress
+def risen(order: Order, bounds: Bounds) -> Order:
+    """Return the order of a copy that lifts off once its rotors have spun up."""
+    if order.begin != order.begin and order.ready == 1.0:
+        order = replace(order, begin=bounds.t)
+    order = replace(order, target=order.base + Vec3(0.0, 0.0, order.climb))
+    if bounds.t - order.begin >= bounds.spin_up:
+        order = replace(order, phase=FLYING, climbing=1.0, speed=bounds.speed, heading=math.nan)
+    return order
 
 
-def moved(
-    orders: Orders, progress: Progress, setpoint: Setpoint, dt: Real, acceleration: Real
-) -> tuple[Progress, Setpoint]:
-    """Return progress and reference of a copy in the air after a step [s]."""
-    way = progress.target - setpoint.position
-    climbing = progress.climbing
+def moved(order: Order, setpoint: Setpoint, dt: Real, acceleration: Real) -> tuple[Order, Setpoint]:
+    """Return order and reference of a copy in the air after a step [s]."""
+    way = order.target - setpoint.position
+    climbing = order.climbing
     if maximum(maximum(magnitude(way[0]), magnitude(way[1])), magnitude(way[2])) < _CLIMBED:
         climbing = 0.0
     distance = norm(way)
     speed = _APPROACH * eased(distance, _APPROACH, _BRAKING_SHARE * acceleration)
-    wanted = way * (minimum(speed, progress.speed) / (distance + 1e-12))
+    wanted = way * (minimum(speed, order.speed) / (distance + 1e-12))
     yaw_rate = 0.0
-    if progress.turns == 1.0:
-        yaw_rate = clamped(_TURN * wrapped(orders.goal - setpoint.yaw), -_TURN_RATE, _TURN_RATE)
+    if order.heading == order.heading:
+        yaw_rate = clamped(_TURN * wrapped(order.heading - setpoint.yaw), -_TURN_RATE, _TURN_RATE)
     response = _RESPONSE
-    if orders.command == TARGET:
+    if order.directive == TARGET:
         response = _TARGET_RESPONSE
-    if orders.command == VELOCITY:
-        wanted = orders.flow
-        if orders.in_body == 1.0:
-            c = cos(setpoint.yaw)
-            s = sin(setpoint.yaw)
-            wanted = Vec3(c * wanted[0] - s * wanted[1], s * wanted[0] + c * wanted[1], wanted[2])
-        yaw_rate = orders.turn_rate
-    if orders.command == LAND:
+    if order.directive == VELOCITY:
+        wanted = order.velocity
+        if order.in_body == 1.0:
+            wanted = turned_about_z(wanted, setpoint.yaw)
+        yaw_rate = order.yaw_rate
+    if order.directive == LAND:
         wanted = Vec3(0.0, 0.0, -_SINK_RATE)
     # The velocity once the lagging acceleration has died away: it approaches the wanted one without
     # overshoot, and the velocity is its mean over the lag, so neither exceeds the speed.
@@ -230,19 +216,26 @@ def moved(
     velocity = setpoint.velocity + gained * dt
     position, yaw = setpoint.position + velocity * dt, setpoint.yaw + yaw_rate * dt
     return (
-        replace(progress, climbing=climbing, wanted=wanted),
+        replace(order, climbing=climbing, wanted=wanted),
         Setpoint(position, velocity, gained, jerk, yaw, yaw_rate),
     )
 
 
-def touches_down(orders: Orders, pose: Pose, lead: Vec3) -> bool:
+def touches_down(order: Order, motion: Motion, lead: Vec3) -> bool:
     """Return whether a copy in the air, over which the reference has a lead [m], has landed."""
-    if orders.armed != NO_AUTOPILOT:
-        return orders.armed == DISARMED
-    at_rest = dot(pose.velocity, pose.velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
-    return orders.command == LAND and at_rest and lead[2] < -_SETTLED_LEAD
+    if order.armed != NO_AUTOPILOT:
+        return order.armed == DISARMED
+    at_rest = dot(motion.velocity, motion.velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
+    return order.directive == LAND and at_rest and lead[2] < -_SETTLED_LEAD
 
 
 def limited(vector: Vec3, most: Real) -> Vec3:
     """Return a vector limited to a length."""
     return vector * minimum(1.0, most / (norm(vector) + 1e-12))
+
+
+def turned_about_z(v: Vec3, angle: Real) -> Vec3:
+    """Return a vector turned about the world's z axis by an angle [rad]."""
+    c = cos(angle)
+    s = sin(angle)
+    return Vec3(c * v[0] - s * v[1], s * v[0] + c * v[1], v[2])

@@ -1,10 +1,13 @@
-"""Step of missions: the reference of a copy from points of its trajectory made ahead."""
+"""References: what each copy follows, and the step that makes it from points of a trajectory made ahead."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
+
+import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.step_math import Real, Reals, Vec3, dot
+from pegasus.base.components import annotations_of
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, dot
 from pegasus.base.tracing import Signal, column, sequence
 from pegasus.contracts.state import Reference
 
@@ -22,9 +25,26 @@ _SINK_RATE = 0.1
 _SETTLING = 0.5
 """Time for a vehicle to follow this sink rate before it counts as landed [s]."""
 
-WIDTH = 20
+OVER, PHASE, WIDTH = 18, 19, 20
 """Numbers of a course at a step: position to jerk, heading (NaN without one) and its rate, share of the
 offsets that is left and its first three derivatives, time since the end [s], and phase."""
+
+SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
+"""Shapes of rows of arrays by kind."""
+
+
+@dataclass
+class Motion:
+    """State of one vehicle."""
+
+    position: Vec3
+    """Origin of the body frame in the world [m]."""
+    orientation: Quat
+    """Unit quaternion xyzw, body to world."""
+    velocity: Vec3
+    """Velocity of the body frame's origin in the world [m/s]."""
+    angular_velocity: Vec3
+    """Angular velocity in the body frame [rad/s]."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +76,21 @@ class Start:
 
 
 def follow(
-    ahead: Reals, position: Vec3, velocity: Vec3, start: Start, yaw: Real, mode: Real
+    ahead: Reals, motion: Motion, start: Start, yaw: Real, mode: Real
 ) -> tuple[Setpoint, Real, Real, Signal]:
     """Return the reference of a copy, the state of its rotors, and whether its course goes on otherwise.
 
     Args:
         ahead: Numbers of its course at this step.
-        position: Position of the copy [m].
-        velocity: Its velocity [m/s].
+        motion: State of the copy.
         start: Where it started.
         yaw: Heading of its last reference [rad].
         mode: State of its rotors, such as `FLY`.
     """
     called = 0.0
     still = Vec3(0.0, 0.0, 0.0)
-    if ahead[19] == STAND:
+    position = motion.position
+    if ahead[PHASE] == STAND:
         setpoint = Setpoint(position, still, still, still, yaw, 0.0)
         if position[2] < start.floor:
             called = 1.0
@@ -84,15 +104,15 @@ def follow(
             yaw + ahead[14] * start.turn,
             ahead[13] + ahead[15] * start.turn,
         )
-        if ahead[19] == SETTLE:
+        if ahead[PHASE] == SETTLE:
             # A copy that does not follow is on the ground.
-            slow = dot(velocity, velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
-            if ahead[18] >= _SETTLING and slow and mode != REST:
+            slow = dot(motion.velocity, motion.velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
+            if ahead[OVER] >= _SETTLING and slow and mode != REST:
                 mode = REST
                 called = 1.0
             x, y, z = setpoint.position[0], setpoint.position[1], setpoint.position[2]
             sinking = Vec3(setpoint.velocity[0], setpoint.velocity[1], -_SINK_RATE)
-            lower = Vec3(x, y, z - _SINK_RATE * ahead[18])
+            lower = Vec3(x, y, z - _SINK_RATE * ahead[OVER])
             setpoint = replace(
                 setpoint,
                 position=position if mode == REST else lower,
@@ -103,31 +123,17 @@ def follow(
 
 ARGUMENTS = (
     sequence("ahead", WIDTH, BLOCK),
-    *(column("position", Vec3), column("velocity", Vec3), column("start", Start)),
-    *(column("setpoint.yaw"), column("mode")),
+    *(column("motion", Motion), column("start", Start), column("setpoint.yaw"), column("mode")),
 )
-
 RESULTS = ("setpoint", "mode", "called", "event")
 """Arguments and results of `follow` in a launch."""
 
-REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
+
+def arrays_of(kind: Any, count: int) -> dict[str, Array]:
+    """Return arrays of zeros for the fields of a dataclass of numbers and vectors, `count` rows each."""
+    return {name: np.zeros((count, *SHAPES[hint])) for name, hint in annotations_of(kind).items()}
 
 
 def setpoint_arrays(reference: Reference) -> dict[str, Array]:
     """Return the arrays of a reference by the names of the columns of a `Setpoint`."""
-    return {f"setpoint.{name}": getattr(reference, name) for name in REFERENCE}
-
-
-class Block(NamedTuple):
-    """Coming steps of a course; see `follow`."""
-
-    phase: float
-    """Phase of these steps."""
-    length: int
-    """Number of steps n."""
-    points: Array | float = 0.0
-    """Points of the trajectory, shape (n, 14); their heading is NaN without one."""
-    over: Array | float = 0.0
-    """Time since its end [s], shape (n,)."""
-    fade: Array | float = 0.0
-    """Share of the offsets that is left, and its derivatives, shape (n, 4); 0 without offsets."""
+    return {f"setpoint.{name}": getattr(reference, name) for name in annotations_of(Setpoint)}

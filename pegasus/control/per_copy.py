@@ -2,26 +2,20 @@
 
 import copy
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 
-C = TypeVar("C")
 T = TypeVar("T")
 
 if TYPE_CHECKING:
 
     class PerCopy(Generic[T]):
-        """Type of a parameter that is given as one value for all copies, or as an array of rows."""
-
-        def __get__(self, owner: object, kind: object) -> T: ...
-        def __set__(self, owner: object, value: T | npt.ArrayLike) -> None: ...
-
-    class Derived(Generic[T]):
-        """Type of a parameter like `PerCopy` that follows from the vehicle if it is None."""
+        """Type of a parameter: one value for all copies, an array of rows, or None to derive it."""
 
         def __get__(self, owner: object, kind: object) -> T: ...
         def __set__(self, owner: object, value: T | npt.ArrayLike | None) -> None: ...
@@ -34,8 +28,8 @@ else:
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
 
-    Derived = PerCopy
 
+Derived = PerCopy
 DERIVED: Any = None
 """Default of a field of type `Derived`."""
 
@@ -45,7 +39,7 @@ def each(value: Any) -> Any:
     return value
 
 
-def copies_of(controller: C, count: int | None = None) -> list[C]:
+def copies_of(controller: Any, count: int | None = None) -> list[Any]:
     """Return copies of a controller as it is now: one for each copy of the vehicle if some parameters differ.
 
     A number differs if it has one dimension, a vector if it has two, the field `trajectory` if it is a list.
@@ -55,9 +49,10 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
         count: Number of copies of the vehicle, if known.
 
     Raises:
-        ConfigError: If a field has values for another number of copies, or two for different numbers.
+        ConfigError: If a field has values for another number of copies, or two for different numbers, or if
+            parameters of a copy are not allowed.
     """
-    found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller))}
+    found = {field.name: _rows(controller, field) for field in fields(controller) if field.init}
     values = {name: rows for name, rows in found.items() if rows}
     first, needed = next(((name, len(rows)) for name, rows in values.items()), ("", 1))
     if count is not None and values:
@@ -66,9 +61,13 @@ def copies_of(controller: C, count: int | None = None) -> list[C]:
         allowed = f"must be {needed} as of {first}: one for each copy"
         require(len(rows) == needed, f"number of values of {name}", len(rows), allowed)
     made = [copy.copy(controller) for _ in range(needed)]
-    for name, rows in values.items():
-        for one, value in zip(made, rows, strict=True):
-            setattr(one, name, value)
+    for k, one in enumerate(made):
+        for name, rows in values.items():
+            setattr(one, name, rows[k])
+        try:
+            one.check()
+        except ConfigError as error:
+            raise error if needed == 1 else error.about(f"{error.field} of copy {k}") from None
     return made
 
 
@@ -77,16 +76,16 @@ def _rows(controller: Any, field: Any) -> list[Any]:
     value = getattr(controller, field.name)
     if field.name == "trajectory":
         return value if isinstance(value, list) else []
-    if value is field.default or not isinstance(value, list | tuple | np.ndarray):
-        return []
     hint = get_type_hints(type(controller))[field.name]
     vector = get_origin(hint) is tuple
+    if value is field.default or not (vector or hint in (float, int)):
+        return []
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         # The check of the parameters says what is allowed.
         return []
-    if not (vector or hint in (float, int)) or numbers.ndim != 1 + vector:
+    if numbers.ndim != 1 + vector:
         return []
     rows: list[Any] = numbers.astype(int if hint is int else float).tolist()
     return [tuple(row) for row in rows] if vector else rows

@@ -193,11 +193,11 @@ class Flight:
     def _is_landing(self, outcomes: OutcomeAudit) -> bool:
         """Return whether a copy is still to come to rest after its last landing."""
         return any(
-            mission.landing and not outcomes.settled(vehicle)[rows].all()
+            member.landing and not outcomes.settled(vehicle)[member.rows].all()
             for vehicle in self.simulation.vehicles
             for backend in vehicle.backends
             if isinstance(backend, Controller)
-            for mission, rows in backend.mission.members
+            for member in backend.missions
         )
 
     def _missions(self) -> Iterator[Any]:

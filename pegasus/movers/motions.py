@@ -143,8 +143,7 @@ class AlongTrajectory(Motion):
 
     @cached_property
     def _path(self) -> Trajectory:
-        given: Any = self.trajectory
-        return given if isinstance(given, Trajectory) else trajectory_from_spec(given)
+        return trajectory_from_spec(self.trajectory)
 
     def pose(self, t: float) -> tuple[Array, Array]:
         """Return the pose at a time; see `Motion.pose`."""

@@ -1,15 +1,15 @@
 """Manual steering: guided controllers whose copies take off at once and fly in formation."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.contracts.state import VehicleState
-from pegasus.control import CascadedPIDController, GeometricController, Mission
+from pegasus.control import CascadedPIDController, GeometricController
 from pegasus.control.guided import Guided
-from pegasus.control.guided_mission import GuidedMission, Mode
+from pegasus.control.guided_mission import GuidedMission
+from pegasus.control.guided_step import TARGET, VELOCITY
 
 
 class Steering(GuidedMission):
@@ -23,12 +23,12 @@ class Steering(GuidedMission):
         super().__init__(**limits)
         self.take_off(self._all)
 
-    def update(self, t: float, state: VehicleState) -> None:
-        """Advance the reference to time t [s], and note the formation at take-off."""
-        stood = not self.airborne
-        super().update(t, state)
-        if stood and self.airborne:
-            self._formation = state.position - state.position.mean(axis=0)
+    def summarize(self) -> None:
+        """Note the formation at take-off; see `GuidedMission.summarize`."""
+        stood = not self.flying.any()
+        super().summarize()
+        if stood and self.flying.any() and self.state is not None:
+            self._formation = self.state.position - self.state.position.mean(axis=0)
 
     def hover(self) -> None:
         """Hold the current position; take off if on the ground; complete a take-off in progress."""
@@ -45,7 +45,8 @@ class Steering(GuidedMission):
             ConfigError: If the vehicles are not in the air.
         """
         formation = self._formation if self.airborne else 0.0
-        self.go_to(self._all, point + formation, speed=self.most_speed, yaw=np.nan)
+        target = point + formation
+        self.direct(self._all, TARGET, target=target, speed=self.most_speed, heading=np.nan)
 
     def steer_at(self, velocity: Array, yaw_rate: float) -> None:
         """Fly at a velocity until the next command.
@@ -57,11 +58,11 @@ class Steering(GuidedMission):
         Raises:
             ConfigError: If the vehicles are not in the air.
         """
-        self.fly(self._all, velocity, yaw_rate=yaw_rate, in_body=True)
+        self.direct(self._all, VELOCITY, velocity=velocity, yaw_rate=yaw_rate, in_body=1.0, heading=np.nan)
 
     def release(self) -> None:
         """End flight at a velocity, and hold the position."""
-        if self.airborne and self.follows(Mode.VELOCITY).any():
+        if self.airborne and (self.columns["directive"] == VELOCITY).any():
             self.hover()
 
     def come_down(self) -> None:
@@ -77,14 +78,13 @@ class Steering(GuidedMission):
 class Steered(Guided):
     """Mixin for manually steered controllers, which take off when the run begins."""
 
+    mission_kind: ClassVar[type[GuidedMission]] = Steering
+
     @property
     def steering(self) -> Steering:
         """Steering mission that takes the commands; valid until the run ends."""
         assert isinstance(self.mission, Steering)
         return self.mission
-
-    def _new_mission(self, *, count: int) -> Mission:
-        return self._made(Steering, count)
 
 
 @dataclass(eq=False)

@@ -11,8 +11,7 @@ from pegasus import Simulation
 from pegasus.backends import PX4
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import UdpLink
-from pegasus.control.course import Course
-from pegasus.control.mission import Mission
+from pegasus.control.mission import Course, Mission
 from pegasus.sensors.imu import ImuReading
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

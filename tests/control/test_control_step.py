@@ -19,9 +19,10 @@ from pegasus.control import (
     torque_of,
     trajectories,
 )
-from pegasus.control.control_step import STATE
-from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
-from pegasus.control.thrust_inverse import inverse_of
+from pegasus.control.control_step import inverse_of
+from pegasus.control.guided import guided_geometric_law, guided_pid_law
+from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET
+from pegasus.control.mission_step import Motion
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
 
@@ -91,26 +92,24 @@ def bound(vehicles, kind, count, own=None, **vehicle):
     controller = kind(trajectories.hold(height=1.0), **own or {})
     controller.bind(vehicles.StandIn(count=count, **vehicle))
     rng = np.random.default_rng(2)
-    for name in controller._step.law.inputs if controller._step else ():
+    for name in controller._step.inputs if controller._step else ():
         controller.columns[name][...] = rng.normal(0.5, 1, (9, *controller.columns[name].shape[1:]))[:count]
     if "directive" in controller.columns:
-        controller.columns["directive"][...] = np.arange(count) % 3
+        controller.columns["directive"][...] = np.resize([TARGET, ATTITUDE, BODY_RATES], count)
     return controller
 
 
 def by_python(step, shared):
     """Return the results of the step of every copy by Python, by name."""
-    arrays, found = step.arrays(shared), []
+    arrays, found = {**step.arrays, **shared}, []
     for i in range(9):
-        given = [
-            row(a, arrays, i) if isinstance(a, Argument) and not a.values else a for a in step._arguments
-        ]
-        given[0] = step.parameters[i % len(step.parameters)]
-        given[5] = float(arrays["elapsed"][0])
+        given = [row(a, arrays, i) if isinstance(a, Argument) and not a.values else a for a in step.arguments]
+        given[:2] = step.arguments[0].values[i % len(step.arguments[0].values)], step.arguments[1].values[0]
+        given[6] = float(arrays["elapsed"][0])
         force, torque, thrust, speed, _, fault, *state = step.function(*given)
         assert not fault.value
-        parts = {"speed": speed, "thrust": thrust, "force": force, "torque": torque}
-        found.append(parts | dict(zip(step.law.state, state, strict=True)))
+        parts = {"rotor_speed": speed, "thrust": thrust, "force": force, "torque": torque}
+        found.append(parts | dict(zip(step.state, state, strict=True)))
     return {name: np.array([numbers(one[name]) for one in found]) for name in found[0]}
 
 
@@ -133,10 +132,7 @@ def numbers(value):
 def results(controller):
     step = controller._step
     return {
-        "speed": step.speed,
-        "thrust": step.thrust,
-        "force": step.force,
-        "torque": step.torque,
+        **{name: step.arrays[name] for name in ("rotor_speed", "thrust", "force", "torque")},
         **step.columns,
     }
 
@@ -153,16 +149,16 @@ def test_python_and_compiled_code_give_the_same_bits(vehicles, kind, gains):
         state, reference = state_and_reference(9, seed=k)
         dt = 0.004 * k
         step = compiled._step
-        shared = {f"motion.{name}": getattr(state, name) for name in STATE}
+        shared = {f"motion.{name}": getattr(state, name) for name in get_type_hints(Motion)}
         shared |= {f"setpoint.{name}": getattr(reference, name) for name in get_type_hints(Setpoint)}
-        step._elapsed[0] = dt
+        step.arrays["elapsed"][0] = dt
         expected = by_python(step, shared)
         compiled.wrench(state, reference, dt)
         found = results(compiled)
         for name, values in expected.items():
             np.testing.assert_array_equal(found[name], values, err_msg=f"{name} at {k}")
-        limited += int((compiled._step.thrust == compiled._limits["upper"][:, None]).sum())
-    assert np.isfinite(compiled._step.thrust).all()
+        limited += int((compiled._step.arrays["thrust"] == compiled._limits["upper"][:, None]).sum())
+    assert np.isfinite(compiled._step.arrays["thrust"]).all()
     assert limited > 10
 
 
@@ -279,12 +275,14 @@ def test_rotor_speeds_give_the_thrusts_by_any_curve(vehicles, curve, kind):
     step = controller._drive or controller._step
     density = np.full((9, 1), 1.225)
     given, _ = curve.thrust(speed, np.zeros((9, 4)), density)
-    assert np.ptp(step.thrust) > 1.0
-    np.testing.assert_allclose(given, step.thrust, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(curve.rotor_speed(step.thrust, density), speed, rtol=1e-12, atol=1e-9)
+    assert np.ptp(step.arrays["thrust"]) > 1.0
+    np.testing.assert_allclose(given, step.arrays["thrust"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        curve.rotor_speed(step.arrays["thrust"], density), speed, rtol=1e-12, atol=1e-9
+    )
     if type(curve).inverse_law is not None:
-        np.testing.assert_array_equal(curve.rotor_speed(step.thrust, density), speed)
+        np.testing.assert_array_equal(curve.rotor_speed(step.arrays["thrust"], density), speed)
     else:
-        inverse, p = inverse_of(curve)
-        alone = [[inverse(p, thrust, 1.225) for thrust in row] for row in step.thrust.tolist()]
+        inverse, p = inverse_of(type(curve)), curve.parameters()
+        alone = [[inverse(p, thrust, 1.225) for thrust in row] for row in step.arrays["thrust"].tolist()]
         np.testing.assert_array_equal(alone, speed)

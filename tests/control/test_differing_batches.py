@@ -19,7 +19,7 @@ from pegasus.control import (
     torque_of,
     trajectories,
 )
-from pegasus.control.course import Course
+from pegasus.control.mission import Course
 from tests.control.batch_flights import InNumpy, flown
 
 PLACES = [(9.0 * k, -4.0 * k, 0.08) for k in range(4)]

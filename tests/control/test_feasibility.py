@@ -3,6 +3,7 @@
 import logging
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,15 +156,7 @@ def test_the_foreseen_tilt_is_the_flown_one(model, speed):
         up = matrix_from_quaternion(vehicle.state.orientation)[0, 2, 2]
         share = vehicle.mass * 9.80665 / vehicle.rotor_count
         hover = float(vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), np.full((1, 1), 1.222))[0, 0])
-        airframe = Airframe(
-            vehicle.mass,
-            vehicle.drag,
-            vehicle.thrust_curve,
-            vehicle.rotor_count,
-            hover,
-            vehicle.motor.max_speed,
-            sim.environment,
-        )
+        airframe = replace(Airframe.of(vehicle), hover_speed=hover)
         point = np.zeros((1, 14))
         point[0, :3], point[0, 3:6] = vehicle.position[0], vehicle.velocity[0]
         free = np.array([[0.0, 0.0, 9.80665]])

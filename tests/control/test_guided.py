@@ -11,8 +11,10 @@ from pegasus.base.errors import ConfigError
 from pegasus.contracts.observer import Observer
 from pegasus.control import GuidedController, GuidedPIDController
 
+KINDS = [GuidedController, GuidedPIDController]
 
-@pytest.fixture(params=[GuidedController, GuidedPIDController])
+
+@pytest.fixture(params=KINDS)
 def flight(request):
     """A hovering vehicle of three copies, with its simulation and its controller."""
     with Simulation("flat") as sim:
@@ -181,3 +183,33 @@ def test_points_below_the_ground(flight):
     assert "\n" not in str(caught.value)
     pilot.goto([1.0, 0.0, 0.6], copies=1).wait(sim)
     assert vehicle.state.position[1, 2] == pytest.approx(0.6, abs=0.15)
+
+
+def guided_together(kinds):
+    """Return positions and references in all steps of vehicles that are commanded, by class."""
+    with Simulation("flat") as sim:
+        pilots = [kind(spin_up=0.1) for kind in kinds]
+        vehicles = []
+        for kind, pilot in zip(kinds, pilots, strict=True):
+            place = (9.0 * KINDS.index(kind), 0.0, 0.08)
+            vehicles.append(sim.add(Multirotor("iris", position=place, backends=[pilot], sensors={})))
+            pilot.takeoff(height=0.3 + KINDS.index(kind))
+        rows = []
+        for step in range(600):
+            if step == 400:
+                for pilot in pilots:
+                    pilot.velocity([0.5, 0.2, 0.1], yaw_rate=0.3, frame="body")
+            sim.step()
+            rows.append(
+                [(*v.state.position[0], *v.reference.position[0], v.reference.yaw[0]) for v in vehicles]
+            )
+        return dict(zip(kinds, np.swapaxes(rows, 0, 1), strict=True))
+
+
+def test_the_bits_do_not_depend_on_other_vehicles():
+    """The references of all guided vehicles are made together: one would follow the orders of another."""
+    together = guided_together(KINDS)
+    for kind in KINDS:
+        (alone,) = guided_together([kind]).values()
+        assert np.ptp(alone[:, 2]) > 0.2
+        np.testing.assert_array_equal(together[kind], alone)

@@ -48,7 +48,7 @@ from pegasus.contracts.backend import Backend, Failure, note_failure
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.sensors import IMU
@@ -99,8 +99,8 @@ class ArduPilot(Backend):
     hold_time: float = 0.5
     """Time for which rotors keep the last command without answers, in simulated time [s]."""
     trajectory: Any = None
-    """`Trajectory`, or list of its parts as in scenario files, that ArduPilot flies in guided mode as soon as
-    it can arm; None for no commands."""
+    """`Trajectory`, function of time, or list of parts, flown in guided mode as soon as ArduPilot
+    can arm; None for no commands."""
     start_timeout: float = 60.0
     """Maximum time until ArduPilot's first packet, in wall time [s]."""
     address: str = "127.0.0.1"
@@ -119,7 +119,7 @@ class ArduPilot(Backend):
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
-        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+        if self.trajectory is not None:
             self.trajectory = trajectory_from_spec(self.trajectory)
         self.links: list[JsonLink] = []
         """Link to the instance of each copy; empty while stopped."""

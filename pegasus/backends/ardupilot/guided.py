@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pegasus.backends.ardupilot.ardupilot import ArduPilot
 from pegasus.backends.ardupilot.program import read_parameters
 from pegasus.backends.mavlink.guided import GuidedAutopilot
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.guided_mission import Mode
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 
 _THRUST_AS_THRUST = 8
@@ -35,10 +33,8 @@ class GuidedArduPilot(GuidedAutopilot, ArduPilot):
     def _asked(self) -> dict[str, float]:
         return {"GUID_OPTIONS": _THRUST_AS_THRUST, "MOT_BAT_VOLT_MAX": 0.0}
 
-    def _turn(
-        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
-    ) -> None:
-        self.guided.require_air(mask)
+    def thrust_limits(self) -> tuple[Array, Array]:
+        """Return the weight and the largest thrust of each copy [N]; see `GuidedCommands.thrust_limits`."""
         options = int(self._given.get("GUID_OPTIONS", 0)) if self.launch else 0
         if not options & _THRUST_AS_THRUST:
             raise ConfigError(
@@ -47,7 +43,7 @@ class GuidedArduPilot(GuidedAutopilot, ArduPilot):
                 value=options if self.launch else self.launch,
                 remedy="leave the parameter to Pegasus" if self.launch else "let Pegasus launch it",
             )
-        super()._turn(mode, mask, thrust, **inputs)
+        return super().thrust_limits()
 
     def _thrust_shares(self, thrust: Array, cosine: Array) -> Array:
         # Thrust_Linearization of ArduPilot's motors, without its compensation of the battery's voltage; the

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pegasus.backends.mavlink.autopilot_line import (
     RETRY_INTERVAL,
@@ -16,14 +15,13 @@ from pegasus.backends.mavlink.autopilot_line import (
 )
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.thrust_output import ThrustOutput
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.contracts.state import Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.guided_commands import GuidedCommands
-from pegasus.control.guided_law import ATTITUDE, REFERENCE
-from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.core.multirotor import as_multirotor
+from pegasus.control.guided_mission import GuidedMission
+from pegasus.control.guided_step import ATTITUDE, LAND
 
 _SPIN_UP = 1.0
 """Time from arming, or after the autopilot's own take-off, until the reference moves [s]."""
@@ -45,12 +43,12 @@ class AutopilotMission(GuidedMission):
 
     def __init__(self, *, count: int, height: float, speed: float, acceleration: float) -> None:
         super().__init__(count=count, spin_up=_SPIN_UP, height=height, speed=speed, acceleration=acceleration)
-        self.armed, self.ready = self.orders["armed"], self.orders["ready"]
+        self.armed, self.ready = self.columns["armed"], self.columns["ready"]
         """1 for vehicles that are armed, and for those that can take off, else 0, shape (N,)."""
         self.armed[...] = self.ready[...] = 0.0
         self.base = np.full((count, 3), math.nan)
         """Position of each vehicle when it was last disarmed [m]."""
-        self.orders["place"] = self.base
+        self.columns["base"] = self.base
 
 
 class GuidedPilot:
@@ -110,7 +108,7 @@ class GuidedPilot:
             if present[row]:
                 height = None if heights is None or mission.ready[row] else float(heights[row])
                 autopilot.instruct(t, mission, height=height)
-                if mission.flying[row] and mission.inputs["directive"][row] != REFERENCE:
+                if mission.flying[row] and mission.columns["directive"][row] >= ATTITUDE:
                     self._send_attitude(t, row, autopilot, float(shares[row]))
                 else:
                     self._send_set_point(t, row, autopilot, seen)
@@ -136,7 +134,7 @@ class GuidedPilot:
     def _take_off_heights(self) -> Array | None:
         """Heights to which the autopilots climb by themselves [m], shape (N,); None if they do not."""
         height = self._dialect.take_off_height
-        return None if height is None else np.minimum(height, self._mission.climb)
+        return None if height is None else np.minimum(height, self._mission.columns["climb"])
 
     def _seen(self, state: VehicleState) -> VehicleState:
         """Return the state as the autopilots see it; the true one until they send estimates."""
@@ -152,19 +150,19 @@ class GuidedPilot:
 
     def _thrust(self, seen: VehicleState) -> Array:
         """Return the thrust of set-points by attitude or body rates, 0 to 1, shape (N,)."""
-        mission = self._mission
-        if (mission.inputs["directive"] == REFERENCE).all():
-            return np.zeros(len(mission.order))
-        x, y, _, _ = mission.inputs["attitude"].T
-        commanded = mission.inputs["directive"] == ATTITUDE
+        columns = self._mission.columns
+        if (columns["directive"] < ATTITUDE).all():
+            return np.zeros(len(columns["directive"]))
+        x, y, _, _ = columns["attitude"].T
+        commanded = columns["directive"] == ATTITUDE
         cosine = np.where(commanded, 1.0 - 2.0 * (x * x + y * y), seen.rotation[:, 2, 2])
-        return self._shares(mission.inputs["lift"], cosine)
+        return self._shares(columns["lift"], cosine)
 
     def _send_attitude(self, t: float, row: int, autopilot: "_Autopilot", thrust: float) -> None:
-        inputs = self._mission.inputs
-        by_rates = inputs["directive"][row] != ATTITUDE
-        attitude = None if by_rates else inputs["attitude"][row].tolist()
-        autopilot.send_attitude(t, attitude, inputs["rates"][row].tolist(), thrust)
+        columns = self._mission.columns
+        by_rates = columns["directive"][row] != ATTITUDE
+        attitude = None if by_rates else columns["attitude"][row].tolist()
+        autopilot.send_attitude(t, attitude, columns["rates"][row].tolist(), thrust)
 
     def _send_set_point(self, t: float, row: int, autopilot: "_Autopilot", seen: VehicleState) -> None:
         mission, reference = self._mission, self._mission.reference
@@ -211,7 +209,7 @@ class _Autopilot(AutopilotLine):
     def _phase_of(self, mission: AutopilotMission) -> str:
         if mission.rising[self._row]:
             return "take off"
-        if mission.flying[self._row] and not mission.follows(Mode.LAND)[self._row]:
+        if mission.flying[self._row] and mission.columns["directive"][self._row] != LAND:
             return "fly"
         # One that was armed by others is left alone.
         return "land" if mission.armed[self._row] and self._phase != "stand" else "stand"
@@ -229,7 +227,7 @@ class GuidedAutopilot(GuidedCommands):
             value = getattr(self, option, None)
             remedy = "omit it, or use the class without commands"
             require(value is None, option, value, f"is not allowed with commands: {why}", remedy)
-        self._mission = self._new_mission(1)
+        self.renew_mission(1)
         self._flown: GuidedPilot | None = None
         self._listener: EstimateListener | None = None
         super().__post_init__()  # type: ignore[misc]
@@ -237,21 +235,24 @@ class GuidedAutopilot(GuidedCommands):
     def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; see the autopilot's class."""
         super().bind(vehicle)
-        self._flyer = as_multirotor(vehicle)
-        self._mission = self._new_mission(vehicle.count)
+        assert self._flyer is not None
+        self.renew_mission(vehicle.count)
         self._output = ThrustOutput(self._flyer, self._rotors)  # type: ignore[attr-defined]
 
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""
-        if self._mission.state is not None:
-            self._begin_flight()
+        if self.mission.begun:
+            self.renew_mission(len(self.mission.order))
         super().start()
 
-    def _mission_of_run(self) -> GuidedMission:
-        return self._mission
+    def renew_mission(self, count: int) -> None:
+        """Make a new mission of N vehicles the present one."""
+        limits = {"height": self.height, "speed": self.speed, "acceleration": self.acceleration}
+        self.mission: AutopilotMission = AutopilotMission(count=count, **limits)
 
-    def _begin_flight(self) -> None:
-        self._mission = self._new_mission(len(self._mission.order))
+    def thrust_limits(self) -> tuple[Array, Array]:
+        """Return the weight and the largest thrust of each copy [N]; see `GuidedCommands.thrust_limits`."""
+        return self._output.weight, self._output.most
 
     def _thrust_shares(self, thrust: Array, cosine: Array) -> Array:
         """Return the thrust of set-points that gives a thrust, 0 to 1, shape (N,).
@@ -262,22 +263,11 @@ class GuidedAutopilot(GuidedCommands):
         """
         raise NotImplementedError
 
-    def _turn(
-        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
-    ) -> None:
-        self.guided.require_air(mask)
-        lift = self._lift(mask, thrust, self._output.weight, self._output.most)
-        self.guided.turn(mask, mode, lift=lift, **inputs)
-
-    def _new_mission(self, count: int) -> AutopilotMission:
-        return AutopilotMission(
-            count=count, height=self.height, speed=self.speed, acceleration=self.acceleration
-        )
-
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         assert self._listener is not None
-        self._flown = GuidedPilot(self._mission, self._listener, lines, self._thrust_shares)
+        self._flown = GuidedPilot(self.mission, self._listener, lines, self._thrust_shares)
         return self._flown
 
-    def _reason(self, copy: int) -> str:
+    def reason(self, copy: int) -> str:
+        """Return why a copy cannot do a command; empty if unknown."""
         return "" if self._flown is None else self._flown.reasons(copy)

@@ -50,7 +50,7 @@ from pegasus.contracts.backend import Backend, EstimatorHealth, Failure, note_fa
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.multirotor import as_multirotor
 
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class PX4(Backend):
     hold_time: float = 0.5
     """Time for which rotors keep their speed without answers, in simulated time [s]."""
     trajectory: Any = None
-    """`Trajectory`, or list of its parts as in scenario files, that PX4 flies in offboard mode as soon as it
+    """`Trajectory`, function of time, or list of parts, flown in offboard mode as soon as PX4
     can arm; None for no commands. Not with a `connection`."""
     start_timeout: float = 60.0
     """Maximum time until PX4 connects and answers, in wall time [s]."""
@@ -126,7 +126,7 @@ class PX4(Backend):
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
         self._health: HealthListener | None = None
-        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+        if self.trajectory is not None:
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
         self._instances: list[HilInstance] = []

@@ -12,7 +12,8 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control import GeometricController, trajectories
-from pegasus.control.guided_law import ATTITUDE, REFERENCE, guided_geometric_law
+from pegasus.control.guided import guided_geometric_law
+from pegasus.control.guided_step import ATTITUDE, TARGET
 from pegasus.core.multirotor import Multirotor
 
 _ACCELERATION = 4.0
@@ -25,8 +26,6 @@ _MAX_LEAD_ANGLE = 1.0
 """Maximum angle from the vehicle's heading to that of the point [rad]."""
 _MAX_TURN = 3.5
 """Maximum rate of the heading that is followed [rad/s], 200 degrees per second."""
-_AIR_INTERVAL = 1.0
-"""Interval between updates of gravity and air density [s]."""
 
 
 def limited_step(velocity: Array, target: Array, limit: float) -> Array:
@@ -63,10 +62,6 @@ class _AttitudeController(GeometricController):
 
     law: ClassVar[Any] = staticmethod(guided_geometric_law)
 
-    def update(self, position: Array) -> None:
-        """Update gravity, air density and the limits of the rotors."""
-        self._look_up(position)
-
 
 class Pilot:
     """Pilot of N copies of a vehicle, each by its own demand.
@@ -93,7 +88,7 @@ class Pilot:
         self._flies = np.zeros(n, dtype=bool)
         self._free = np.zeros(n, dtype=bool)
         self._speeds = np.zeros((n, vehicle.rotor_count))
-        self._time = self._next_update = -math.inf
+        self._time = -math.inf
 
     def command(self, t: float, state: VehicleState, demands: Sequence[Demand]) -> Array:
         """Return the rotor speeds [rad/s], shape (N, R).
@@ -106,7 +101,7 @@ class Pilot:
         dt = t - self._time if math.isfinite(self._time) else 0.0
         self._time = t
         flies = np.zeros(len(demands), dtype=bool)
-        self._directive[...] = REFERENCE
+        self._directive[...] = TARGET
         for i, demand in enumerate(demands):
             flies[i] = self._flown(i, demand, t, state, dt)
         if not flies.any():
@@ -114,10 +109,8 @@ class Pilot:
                 self._rest(state, ~flies)
             self._flies = flies
             return self._speeds
-        if t >= self._next_update:
-            self._controller.update(state.position)
-            self._next_update = t + _AIR_INTERVAL
-        self._rest(state, ~flies | (self._directive != REFERENCE))
+        self._controller.look_up(t, state)
+        self._rest(state, ~flies | (self._directive == ATTITUDE))
         if not self._flies.any():
             self._controller.reset(np.arange(len(flies)))
         self._flies = flies

@@ -9,6 +9,7 @@ from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.registry import Registry
 from pegasus.contracts.trajectory import Trajectory
 from pegasus.control.trajectories.csv_file import Csv
+from pegasus.control.trajectories.function import FunctionPath
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 from pegasus.control.trajectories.race_line import RaceLine
 from pegasus.control.trajectories.sequence import Sequence
@@ -53,18 +54,25 @@ def _located(entry: Any, folder: Path) -> Any:
 
 
 def trajectory_from_spec(spec: Any, *, field: str = "trajectory") -> Trajectory:
-    """Return the sequence described by a list in a scenario file.
+    """Return a trajectory from an object, a function of time, or a list in a scenario file.
 
-    Each entry is a mapping of one name to its parameters, such as `square: {side: 5.0, speed: 2.0}`, or the
+    Each entry of a list is a mapping of one name to its parameters, such as `square: {side: 5.0}`, or the
     name of a part without parameters. `package.module:Class` names a custom trajectory.
 
     Args:
-        spec: The list.
-        field: Dotted path of the list in its file, for error messages.
+        spec: The trajectory.
+        field: Dotted path of it in its file, for error messages.
 
     Raises:
-        ConfigError: If it is no list, a name is not known, or a parameter is unknown or not allowed.
+        ConfigError: If it is none of these, a name is not known, or a parameter is unknown or not allowed.
     """
+    if isinstance(spec, Trajectory):
+        return spec
+    if callable(spec):
+        try:
+            return FunctionPath(spec)
+        except ConfigError as error:
+            raise error.about(field) from None
     if not isinstance(spec, list | tuple) or not spec:
         raise ConfigError(
             "must be a list of parts",

@@ -67,15 +67,15 @@ class Fleet(GuidedCommands):
             autopilot.step(self.time, DT)
         self.step_count += 1
 
-    def _turn(self, mode, mask, thrust, **inputs):
-        weight = np.full(len(mask), 15.0)
-        self.mission.turn(mask, mode, lift=self._lift(mask, thrust, weight, 2.0 * weight), **inputs)
+    def thrust_limits(self):
+        weight = np.full(len(self.autopilots), 15.0)
+        return weight, 2.0 * weight
 
     def run(self, duration):
         for _ in range(round(duration / DT)):
             self.step()
 
-    def _reason(self, copy):
+    def reason(self, copy):
         return self.pilot.reasons(copy)
 
 

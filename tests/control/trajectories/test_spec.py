@@ -8,6 +8,7 @@ import pytest
 from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories import Point, Trajectory, trajectory_from_spec
+from pegasus.control.trajectories.maneuvers import Land
 
 
 @dataclass(frozen=True)
@@ -112,3 +113,13 @@ def test_bad_specs_are_named(spec, message):
     with pytest.raises(ConfigError) as caught:
         trajectory_from_spec(spec)
     assert str(caught.value) == message
+
+
+def test_objects_and_functions_are_taken_as_they_are():
+    """If this fails, a function of time flies a controller, but no autopilot or mover."""
+    land = Land()
+    assert trajectory_from_spec(land) is land
+    flight = trajectory_from_spec(lambda t: (t, 0.0, 2.0))
+    assert flight.sample(3.0).position == pytest.approx((3.0, 0.0, 2.0))
+    with pytest.raises(ConfigError, match=r"^path = 1.0: must give three or four finite numbers"):
+        trajectory_from_spec(lambda t: t + 1.0, field="path")
