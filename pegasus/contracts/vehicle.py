@@ -14,6 +14,7 @@ from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import BatteryState, Downwash, Drag, Motor, ThrustCurve
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.machine import Channel, Machine
 from pegasus.model.rotors import RotorLayout
 
 
@@ -104,6 +105,14 @@ class Airframe(Protocol):
     @property
     def downwash(self) -> Downwash | None:
         """Model of the air that the rotors blow at other vehicles; None without one."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """Commands that each vehicle takes, in the order of the column `command`; by the vehicle's file."""
+
+    @property
+    def machines(self) -> Sequence[Machine]:
+        """Models of the step: one for all copies, or one for each of a varied vehicle."""
 
     @property
     def parameters(self) -> Sequence[VehicleParameters]:

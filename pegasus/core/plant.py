@@ -9,7 +9,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.backend_group import BackendGroup, not_finite
-from pegasus.core.columns import copy_columns, own_columns
+from pegasus.core.columns import own_columns, part_of_columns
 from pegasus.core.driven import require_slow_motors
 from pegasus.core.plant_battery import battery_rows
 from pegasus.core.plant_energy import EnergyBalance
@@ -46,7 +46,7 @@ class Plant:
         self._alarm = np.zeros(1)
         self.count = 0
         """Number of rows M."""
-        self.columns = own_columns(0, 0)
+        self.columns = own_columns(0, 0, 0)
 
     def arrange(self, vehicles: Sequence[RowVehicle]) -> None:
         """Give the vehicles their rows; states are kept.
@@ -56,16 +56,18 @@ class Plant:
         """
         self._vehicles = list(vehicles)
         self.count = sum(vehicle.count for vehicle in vehicles)
-        rotors = max((vehicle.rotor_count for vehicle in vehicles), default=0)
-        self.columns = own_columns(self.count, rotors)
+        widths = [
+            max((vehicle.columns[name].shape[1] for vehicle in vehicles), default=0)
+            for name in ("rotor_speed", "command")
+        ]
+        self.columns = own_columns(self.count, *widths)
         first = kind = 0
         for vehicle in vehicles:
-            rows, r = slice(first, first + vehicle.count), vehicle.rotor_count
+            rows = slice(first, first + vehicle.count)
             first += vehicle.count
-            own = {}
-            for name, table, _ in copy_columns():
-                own[name] = self.columns[name][rows, :r] if table else self.columns[name][rows]
-                own[name][...] = vehicle.columns[name]
+            own = part_of_columns(self.columns, rows, vehicle.columns)
+            for name, column in own.items():
+                column[...] = vehicle.columns[name]
             vehicle.take_columns(own)
             kinds = len(vehicle.parameters)
             self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds

@@ -4,6 +4,7 @@ Warp is imported when a program is first made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
@@ -12,21 +13,10 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.tracing import column, shape, structure, uniform, uniform_values, varied
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.columns import copy_columns
+from pegasus.core.columns import part_of_columns
 from pegasus.model.machine import Machine
-from pegasus.model.multirotor import machine_of
 from pegasus.step.integrator import advance
-from pegasus.step.values import Held, Inputs, LocalAir, Planes, State
-
-
-def machines_of(vehicle: Vehicle) -> list[Machine]:
-    """Return the models of a vehicle: one for all copies, or one for each if they vary.
-
-    Args:
-        vehicle: The vehicle.
-    """
-    diameter = vehicle.spec.propeller.diameter
-    return [machine_of(vehicle.layout, parameters, diameter) for parameters in vehicle.parameters]
+from pegasus.step.values import BY_CHANNEL, Held, Inputs, LocalAir, Planes, State
 
 
 def model_argument(name: str, models: Sequence[Any]) -> Any:
@@ -123,10 +113,10 @@ class VehicleGroup:
         alarm: Any,
         device: str = "cpu",
     ) -> None:
-        self.columns, self.count = columns, count
+        self.columns, self.count, self.machines = columns, count, machines
         self.machine = model_argument("machine", machines)
         self.body = model_argument("body", [machine.body for machine in machines])
-        self.rotor_count, self.device = vehicle.rotor_count, device
+        self.device = device
         self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
         parameters = arrays_on(device, uniform_values(self.machine))
@@ -140,11 +130,13 @@ class VehicleGroup:
         Args:
             local_air: Whether the air differs between the rotors, or turns.
         """
-        rotors = self.rotor_count
+        machine = self.machines[0]
+        rotors = len(machine.elements)
+        channels = dict.fromkeys(BY_CHANNEL & {field.name for field in fields(Inputs)}, len(machine.channels))
         return [
             self.machine,
             column("", State, rotors),
-            column("", Inputs, rotors),
+            column("", Inputs, rotors, **channels),
             column("", LocalAir, rotors) if local_air else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
@@ -187,10 +179,10 @@ def grouped(
         columns: Columns of the plant, M rows each.
         alarm: Number that is set to 1 after a fault of a row, shape (1,).
     """
-    runs: list[tuple[Vehicle, list[Machine], int, int]] = []
+    runs: list[tuple[Vehicle, Sequence[Machine], int, int]] = []
     first = 0
     for vehicle in vehicles:
-        machines, end = machines_of(vehicle), first + vehicle.count
+        machines, end = vehicle.machines, first + vehicle.count
         last = runs[-1] if runs else None
         if len(machines) > 1:
             for start, stop in runs_of_one_code(machines):
@@ -204,10 +196,7 @@ def grouped(
         VehicleGroup(
             vehicle,
             machines,
-            {
-                name: columns[name][start:end, : vehicle.rotor_count] if table else columns[name][start:end]
-                for name, table, _ in copy_columns()
-            },
+            part_of_columns(columns, slice(start, end), vehicle.columns),
             end - start,
             alarm,
         )

@@ -196,14 +196,11 @@ def driven(
         inputs: What acts on it during the step.
         dt: Length of the step [s].
     """
-    commands = []
+    commands = commanded(machine, inputs)
     speeds: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
     states = []
     for j in range(len(machine.elements)):
-        drive = machine.elements[j].drive
-        command = minimum(maximum(inputs.command[j], inputs.lowest_speed), inputs.highest_speed)
-        command = command * inputs.drive[j]
-        commands.append(command)
+        drive, command = machine.elements[j].drive, commands[machine.elements[j].channel]
         speed, inner = state.rotor_speed[j], state.motor_state[j]
         for k in range(3):
             if not drive.gives_torque:
@@ -211,7 +208,23 @@ def driven(
                 speed, inner = drive.law(drive.parameters, speed, inner, command, inputs.voltage, span)
             speeds[k].append(speed)
         states.append(inner)
-    return tuple(commands), (tuple(speeds[0]), tuple(speeds[1]), tuple(speeds[2])), tuple(states)
+    return commands, (tuple(speeds[0]), tuple(speeds[1]), tuple(speeds[2])), tuple(states)
+
+
+def commanded(machine: Machine, inputs: Inputs) -> Reals:
+    """Return the commands by channel within their limits, by the shares that faults leave of them.
+
+    Args:
+        machine: The machine.
+        inputs: What acts on it during the step.
+    """
+    commands = []
+    for channel, asked, share in zip(machine.channels, inputs.command, inputs.drive, strict=True):
+        low, high = channel.low, channel.high
+        if channel.supplied:
+            low, high = inputs.lowest_speed, inputs.highest_speed
+        commands.append(minimum(maximum(asked, low), high) * share)
+    return tuple(commands)
 
 
 def turning(machine: Machine, speeds: Reals) -> Vec3:
@@ -263,7 +276,7 @@ def rates_at(
         local: Air that differs between its elements; None if it does not.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
-        commands: Commands within their limits [rad/s].
+        commands: Commands by channel within their limits.
         speeds: Speeds of the shafts that do not turn freely [rad/s].
         y: The motion.
     """
@@ -299,7 +312,8 @@ def free_rates(
         rate = NO_VECTOR
         if drive.gives_torque:
             state = y.drives[j] if drive.has_state else NO_VECTOR
-            torque, rate, drawn = drive.law(drive.parameters, speeds[j], state, commands[j], inputs.voltage)
+            command = commands[machine.elements[j].channel]
+            torque, rate, drawn = drive.law(drive.parameters, speeds[j], state, command, inputs.voltage)
             rise = torque - loads.shaft_torque[j]
             power = power + drawn
             if not drive.has_state:

@@ -21,19 +21,23 @@ class State:
     """State of each element's drive."""
 
 
+BY_CHANNEL = frozenset({"command", "drive", "limited_command"})
+"""Fields with a number for each channel; others have one for each element."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What others decide, held over a step."""
 
     command: Reals
-    """Commanded speeds [rad/s]."""
+    """Commands by channel, in their units."""
     drive: Reals
-    """Share of the commanded speed within its limits that reaches each drive; 1 without faults."""
+    """Share of each command within its limits that is obeyed; 1 without faults."""
     thrust_share: Reals
     """Shares of the force and the torque of each element; 1 without faults."""
     torque_share: Reals
     lowest_speed: Real
-    """Limits of the commands [rad/s]."""
+    """Limits of commanded speeds by the motors and the voltage of the battery [rad/s]."""
     highest_speed: Real
     voltage: Real
     """Voltage of the battery under load [V], 0 without one."""
@@ -90,7 +94,7 @@ class Result:
     rotor_speed: Reals
     motor_state: tuple[Vec3, ...]
     limited_command: Reals
-    """Commands within the limits [rad/s]."""
+    """Commands by channel that are obeyed: within their limits, by their shares."""
     force: Vec3
     """Mean force at the centre of mass without gravity, world [N]."""
     torque: Vec3

@@ -29,7 +29,7 @@ def battery(**changes):
 def connected(pack, motor=MOTOR, count=1):
     """Return full batteries that supply the motors of vehicles at rest."""
     state = BatteryState(pack, motor)
-    state.columns = own_columns(count, 4) | {"bell": np.zeros(1, dtype=np.int32), "cells": state.cells}
+    state.columns = own_columns(count, 4, 4) | {"bell": np.zeros(1, dtype=np.int32), "cells": state.cells}
     state.reset()
     return state
 
