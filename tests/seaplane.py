@@ -1,4 +1,4 @@
-"""A vehicle whose channels are not its rotors: two motors on one throttle, and an elevator without a rotor."""
+"""Vehicle whose channels are not its rotors: motors on one throttle, and an elevator without a rotor."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,7 +12,7 @@ from pegasus.model.machine import Channel
 THROTTLES = (Channel("throttle", "", 0.0, 1.0), Channel("elevator", "rad", -0.4, 0.5, idle=0.1))
 
 
-def throttled(p, speed, state, command, voltage, dt):
+def throttled(p, _speed, state, command, _voltage, _dt):
     """Return the speed of a throttle from 0 to 1."""
     return p.max_speed * command, state
 

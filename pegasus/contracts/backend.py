@@ -115,7 +115,7 @@ class Backend:
     """Whether this backend commands the vehicle; at most one backend of a vehicle may."""
 
     maps_outputs: bool = False
-    """True if outputs of a program are mapped to commands, which are therefore in the units of the channels."""
+    """True if outputs of a program are mapped to commands, so that a command is never a throttle."""
 
     reads_sensors: bool = False
     """True if `publish` uses the readings: the default of a class that defines `publish`. Readings are made
@@ -165,7 +165,7 @@ class Backend:
         """Prepare for a vehicle; called once, when the vehicle joins a simulation.
 
         Args:
-            vehicle: The vehicle; `as_rotorcraft` gives mass, rotors, motor and thrust curve of one with rotors.
+            vehicle: The vehicle; `as_rotorcraft` gives mass, rotors, motor and thrust curve.
 
         Raises:
             ConfigError: If this backend cannot serve this vehicle.
@@ -196,8 +196,9 @@ class Backend:
         """
 
     def command(self, t: float) -> Array | None:
-        """Return the commands to hold until the next step, shape (N, U), in the order and units of
-        `vehicle.channels`; None for those at rest. Commands beyond the limits of a channel are clipped.
+        """Return the commands to hold until the next step, shape (N, U); None for those at rest.
+
+        They are in the order and units of `vehicle.channels`, to whose limits they are clipped.
 
         Args:
             t: Simulation time [s], that of the last `publish`.

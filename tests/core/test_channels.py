@@ -69,8 +69,8 @@ def test_without_a_command_channels_rest():
     [
         (
             (0.5, 0.1, 0.1),
-            "shape of command of Stick for vehicle 'iris' at t = 0 s = (1, 3): must have shape (1, 2): for each "
-            "copy throttle, 0 to 1, elevator [rad], -0.4 to 0.5",
+            "shape of command of Stick for vehicle 'iris' at t = 0 s = (1, 3): must have shape (1, 2): "
+            "for each copy throttle, 0 to 1, elevator [rad], -0.4 to 0.5",
         ),
         (
             (0.5, np.nan),

@@ -60,8 +60,8 @@ def test_none_for_ever_is_told_once(caplog):
     (line,) = warnings(caplog, None, 11.0)
     assert line == (
         "command of Driver for vehicle 'iris' has returned None for 5 s: it gets the commands at rest; "
-        "return an array of shape (1, 4), for each copy rotor_0 [rad/s], 0 to 718, rotor_1 [rad/s], 0 to 718, "
-        "rotor_2 [rad/s], 0 to 718, rotor_3 [rad/s], 0 to 718"
+        "return an array of shape (1, 4), for each copy rotor_0 [rad/s], 0 to 718, "
+        "rotor_1 [rad/s], 0 to 718, rotor_2 [rad/s], 0 to 718, rotor_3 [rad/s], 0 to 718"
     )
 
 
