@@ -1,6 +1,6 @@
 """Model of a machine as its step takes it: a body, and the elements that push it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,11 @@ class Channel:
         """Return name, unit and limits, such as `rotor_0 [rad/s], 0 to 1100`."""
         unit = f" [{self.unit}]" if self.unit else ""
         return f"{self.name}{unit}, {self.low:.4g} to {self.high:.4g}"
+
+
+def are_rotors(channels: Sequence[Channel]) -> bool:
+    """Return whether channels are the speeds of rotors only, as those of a multirotor."""
+    return all(channel.supplied for channel in channels)
 
 
 @dataclass(frozen=True)
