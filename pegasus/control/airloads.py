@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.dynamics import Drag, ThrustCurve
 from pegasus.environment import Environment
 
@@ -81,7 +81,7 @@ class Airframe:
         return share
 
 
-def hover_speed(vehicle: Vehicle, weight: float, air_density: Array) -> Array:
+def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array:
     """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
 
     Args:

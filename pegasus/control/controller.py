@@ -15,7 +15,7 @@ from pegasus.contracts.backend import Backend
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, Reference, VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft, Vehicle, as_rotorcraft
 from pegasus.control.airloads import Airframe, hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
@@ -185,6 +185,7 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
+        vehicle = as_rotorcraft(vehicle)
         estimator = vehicle.estimator
         self._estimator = estimator if isinstance(estimator, Estimator) else None
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
@@ -383,7 +384,7 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _check_flights(self, vehicle: Vehicle, weight: float, hovering: float) -> None:
+    def _check_flights(self, vehicle: Rotorcraft, weight: float, hovering: float) -> None:
         """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
         flights = [mission.outline for mission in self.missions]
         shared = len(flights) < len(self._own)

@@ -7,20 +7,20 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.backend_group import BackendGroup, not_finite
 from pegasus.core.columns import own_columns, part_of_columns
 from pegasus.core.driven import require_slow_motors
 from pegasus.core.plant_battery import battery_rows
 from pegasus.core.plant_energy import EnergyBalance
 from pegasus.core.programs import VehicleGroup, grouped, launch_of
+from pegasus.core.step_vehicle import StepVehicle
 from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
 from pegasus.step.observation import observe
 from pegasus.step.values import Moved
 
 
-class RowVehicle(Vehicle, Protocol):
+class RowVehicle(StepVehicle, Protocol):
     """Vehicle whose columns are rows of the plant."""
 
     @property

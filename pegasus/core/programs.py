@@ -12,8 +12,8 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.tracing import column, shape, structure, uniform, uniform_values, varied
-from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.columns import part_of_columns
+from pegasus.core.step_vehicle import StepVehicle
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import advance
 from pegasus.step.values import BY_CHANNEL, Held, Inputs, LocalAir, Planes, State
@@ -106,7 +106,7 @@ class VehicleGroup:
 
     def __init__(
         self,
-        vehicle: Vehicle,
+        vehicle: StepVehicle,
         machines: Sequence[Machine],
         columns: Mapping[str, Any],
         count: int,
@@ -170,7 +170,7 @@ class VehicleGroup:
 
 
 def grouped(
-    vehicles: Sequence[Vehicle], columns: Mapping[str, Array], alarm: Array
+    vehicles: Sequence[StepVehicle], columns: Mapping[str, Array], alarm: Array
 ) -> Sequence[VehicleGroup]:
     """Return groups of neighbouring rows with one code and, of different vehicles, equal models.
 
@@ -179,7 +179,7 @@ def grouped(
         columns: Columns of the plant, M rows each.
         alarm: Number that is set to 1 after a fault of a row, shape (1,).
     """
-    runs: list[tuple[Vehicle, Sequence[Machine], int, int]] = []
+    runs: list[tuple[StepVehicle, Sequence[Machine], int, int]] = []
     first = 0
     for vehicle in vehicles:
         machines, end = vehicle.machines, first + vehicle.count
@@ -217,7 +217,7 @@ def runs_of_one_code(machines: Sequence[Machine]) -> list[tuple[int, int]]:
 
 
 def _are_alike(
-    vehicle: Vehicle, models: Sequence[Machine], other: Vehicle, others: Sequence[Machine]
+    vehicle: StepVehicle, models: Sequence[Machine], other: StepVehicle, others: Sequence[Machine]
 ) -> bool:
     """Return whether two vehicles have one model of the same structure and numbers, and the same inputs."""
     if vehicle.has_own_wrench != other.has_own_wrench or len(models) != 1 or len(others) != 1:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.step_math import Vec3
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_jet, turbulent_jet
 from pegasus.dynamics.ground_effect import FAR
 
@@ -41,7 +41,7 @@ class SurfaceSurvey:
         else:
             self._renewed = np.union1d(self._renewed, rows)
 
-    def update(self, vehicle: Vehicle, t: float) -> None:
+    def update(self, vehicle: RotorVehicle, t: float) -> None:
         """Set the plane of the world below and above each rotor, if the last survey is old.
 
         Other vehicles do not count.
@@ -77,7 +77,7 @@ class Wakes:
         columns: State, inputs and outputs of their step by name, M rows each.
     """
 
-    def __init__(self, vehicles: Sequence[Vehicle], columns: Mapping[str, Array]) -> None:
+    def __init__(self, vehicles: Sequence[RotorVehicle], columns: Mapping[str, Array]) -> None:
         self._vehicles, self._columns = vehicles, columns
         self._count = sum(vehicle.count for vehicle in vehicles)
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
@@ -126,7 +126,7 @@ class Wakes:
         form = shared_kernel(form_jet).launch(rows, count)
         return form, shared_kernel(blow).launch(rows, count * rotors, count, rotors)
 
-    def _blow_in_numpy(self, vehicle: Vehicle, rows: range) -> None:
+    def _blow_in_numpy(self, vehicle: RotorVehicle, rows: range) -> None:
         """Add the jets of copies whose model is not compiled."""
         assert vehicle.downwash is not None
         for row in rows:
@@ -152,7 +152,7 @@ def has_jet_law(downwash: Downwash) -> bool:
     return cls.law is turbulent_jet and cls.velocity is Downwash.velocity
 
 
-def _jet_frame(vehicle: Vehicle) -> JetFrame:
+def _jet_frame(vehicle: RotorVehicle) -> JetFrame:
     x, y, z = vehicle.layout.position.mean(axis=0).tolist()
     downwash, propeller = vehicle.downwash, vehicle.spec.propeller
     return JetFrame(
@@ -176,6 +176,6 @@ def _parameters(downwash: Downwash | None) -> Downwash:
     )
 
 
-def _size(vehicle: Vehicle) -> float:
+def _size(vehicle: RotorVehicle) -> float:
     """Return the largest distance of two rotors [m]; the span of a single rotor is its diameter."""
     return max(vehicle.layout.span, vehicle.spec.propeller.diameter)

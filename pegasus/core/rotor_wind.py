@@ -11,7 +11,7 @@ from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Quat, Vec3, Word
 from pegasus.base.streams import stream
 from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.environment import Environment, Wind
 from pegasus.environment.local_air import rotor_points, turbulent_air
 from pegasus.environment.turbulence import Filters
@@ -32,7 +32,7 @@ class RotorWinds:
 
     def __init__(
         self,
-        vehicles: Sequence[Vehicle],
+        vehicles: Sequence[RotorVehicle],
         columns: Mapping[str, Array],
         environment: Environment,
         *,

@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
 
 
 def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
@@ -18,9 +18,10 @@ def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
         vehicle: The vehicle.
         rotor: The number; None for all rotors.
     """
-    whole = rotor is None or (isinstance(rotor, int | np.integer) and 0 <= rotor < vehicle.rotor_count)
-    allowed = f"must be a rotor of {vehicle.name!r}, from 0 to {vehicle.rotor_count - 1}"
-    require(whole, "rotor", rotor, allowed)
+    if rotor is not None:
+        last = as_rotorcraft(vehicle).rotor_count - 1
+        whole = isinstance(rotor, int | np.integer) and 0 <= rotor <= last
+        require(whole, "rotor", rotor, f"must be a rotor of {vehicle.name!r}, from 0 to {last}")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class MotorSeized(RotorFault):
         columns, rotor = vehicle.columns, self.rotor
         inertia = np.array([p.rotor_inertia for p in vehicle.parameters])
         momentum = (inertia * np.ones(vehicle.count))[rows] * columns["rotor_speed"][rows, rotor]
-        axis = vehicle.layout.frames()[2][rotor] * vehicle.layout.spin[rotor]
+        layout = as_rotorcraft(vehicle).layout
+        axis = layout.frames()[2][rotor] * layout.spin[rotor]
         columns["twist"][rows] += axis * (momentum / dt)[:, None]
         columns["rotor_speed"][rows, rotor] = 0.0
         columns["motor_state"][rows, rotor] = 0.0
@@ -150,7 +152,7 @@ class CommandDelay(RotorsFault):
         command = vehicle.columns["command"]
 
         def line() -> Array:
-            return np.zeros((vehicle.count, steps, vehicle.rotor_count))
+            return np.zeros((vehicle.count, steps, command.shape[1]))
 
         injection.kept("line", line)[copies] = command[copies, None]
         injection.kept("place", lambda: np.zeros(vehicle.count, dtype=np.int64))[copies] = 0

@@ -1,4 +1,4 @@
-"""Telemetry of the followed vehicle in the window: figures, rotor bars, plots and camera images."""
+"""Telemetry of the followed vehicle in the window: figures, actuator bars, plots and camera images."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _POSITION, _ATTITUDE = ("x", "y", "z"), ("roll", "pitch", "yaw")
 
 
 class TelemetrySection:
-    """Figures, rotor bars, plots of the last minute and readings of the followed vehicle."""
+    """Figures, actuator bars, plots of the last minute and readings of the followed vehicle."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -42,7 +42,7 @@ class TelemetrySection:
             self._estimate.text = self._readings.text = ""
             return
         self._figures.text = "\n".join(figures(telemetry, self._panel.snapshot))
-        self._rotors.show(np.clip(telemetry.rotor_share, 0.0, 1.0))
+        self._rotors.show(np.array([actuator.share for actuator in telemetry.actuators]))
         self._estimate.text = "\n".join(estimated(telemetry))
         self._readings.text = "\n".join(
             f"{sensor} {field}: {_vector(value)}"
@@ -151,7 +151,7 @@ def figures(telemetry: Telemetry, snapshot: Snapshot) -> list[str]:
         f"position {_vector(telemetry.position)} m, altitude {telemetry.altitude:.1f} m",
         f"speed {telemetry.speed:.2f} m/s, climb {telemetry.climb:.2f} m/s",
         f"roll {roll:.1f}, pitch {pitch:.1f}, heading {yaw:.1f} deg",
-        f"rotors {', '.join(f'{speed:.0f}' for speed in telemetry.rotor_speed.tolist())} rad/s",
+        ", ".join(f"{actuator.name} {actuator.text}" for actuator in telemetry.actuators),
     ]
     if telemetry.reference is not None and telemetry.error is not None:
         lines.append(f"reference {_vector(telemetry.reference)} m, off by {telemetry.error:.2f} m")

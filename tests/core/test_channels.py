@@ -8,7 +8,10 @@ import pytest
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.faults import MotorLoss, MotorStuck
 from pegasus.model.machine import Channel
+from pegasus.panel.telemetry import telemetry
+from pegasus.session.snapshot import snapshot
 from tests.core.plain_step import advance_in_python
 from tests.seaplane import Seaplane, Stick
 
@@ -113,3 +116,29 @@ def test_a_restored_snapshot_has_the_commands_by_channel():
 def test_an_infinite_limit_is_written():
     """If this fails, a channel without a limit has no name."""
     assert str(Channel("rotor_0", "rad/s", 0.0, np.inf)) == "rotor_0 [rad/s], 0 to inf"
+
+
+def test_telemetry_shows_channels_with_their_units():
+    """If this fails, panel and window show rotors in rad/s for any vehicle."""
+    with Simulation("flat") as sim:
+        plane = sim.add(Seaplane(position=HIGH, backends=[Stick(0.5, -0.2)]))
+        sim.step(2)
+        view = {"number": 1, "generation": 1, "speed": None, "real_time_factor": 1.0}
+        seen = snapshot(sim, **view, recording=None, suggested_viewpoint=None)
+        actuators = telemetry(seen, plane.name).actuators
+        assert actuators == [("throttle", "0.50", 0.5), ("elevator", "-0.20 rad", 0.4)]
+
+
+def test_a_held_command_is_held_by_channel():
+    """If this fails, faults of commands need a vehicle with rotors."""
+    with Simulation("flat") as sim:
+        stick = Stick(0.5, 0.2)
+        plane = sim.add(Seaplane(position=HIGH, backends=[stick]))
+        sim.step(2)
+        plane.inject(MotorStuck())
+        sim.step()
+        stick.commands = np.array([[0.9, -0.1]])
+        sim.step(2)
+        np.testing.assert_array_equal(plane.rotor_command, [[0.5, 0.2]])
+        with pytest.raises(ConfigError, match="vehicle = 'iris': is not commanded by the speeds of rotors"):
+            plane.inject(MotorLoss(2))

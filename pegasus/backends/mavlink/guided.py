@@ -239,7 +239,7 @@ class GuidedAutopilot(GuidedCommands):
         super().bind(vehicle)
         self._flyer = as_multirotor(vehicle)
         self._mission = self._new_mission(vehicle.count)
-        self._output = ThrustOutput(self._flyer, self._rotors)  # type: ignore[attr-defined]
+        self._output = ThrustOutput(self._flyer, self._outputs)  # type: ignore[attr-defined]
 
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""

@@ -1,6 +1,6 @@
-"""Page sections for telemetry: figures, rotor speeds, plots, readings and camera images."""
+"""Page sections for telemetry: figures, actuators, plots, readings and camera images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import CameraReading
 from pegasus.panel.panel import Panel
-from pegasus.panel.telemetry import Telemetry, filled_reference
+from pegasus.panel.telemetry import Actuator, Telemetry, filled_reference
 from pegasus.panel.viser.fields import Section, paragraph, set_content, table
 from pegasus.panel.viser.run import degrees
 from pegasus.session.snapshot import Snapshot
@@ -24,7 +24,7 @@ _WIDEST = 480
 
 
 class FiguresSection(Section):
-    """Figures, rotor speeds, estimate and last readings of the followed vehicle."""
+    """Figures, actuators, estimate and last readings of the followed vehicle."""
 
     def __init__(self, gui: viser.GuiApi, panel: Panel) -> None:
         self._panel = panel
@@ -46,7 +46,7 @@ class FiguresSection(Section):
             set_content(self._figures, paragraph("There is no vehicle."))
             return
         set_content(self._figures, table(_figures(telemetry)))
-        set_content(self._rotors, bars(telemetry.rotor_share, telemetry.rotor_speed))
+        set_content(self._rotors, bars(telemetry.actuators))
         set_content(self._estimate, _estimated(telemetry))
         set_content(self._readings, table(_readings(telemetry)))
 
@@ -142,24 +142,16 @@ class CameraSection(Section):
                 self._images[label] = self._gui.add_image(small, label=label, format="jpeg")
 
 
-def bars(share: Array, speed: Array) -> str:
-    """Return rotor speeds as HTML bars.
-
-    Args:
-        share: Rotor speeds relative to the maximum, 0 to 1, shape (R,).
-        speed: Rotor speeds [rad/s], shape (R,).
-    """
+def bars(actuators: Sequence[Actuator]) -> str:
+    """Return rotor speeds or commands by channel as HTML bars."""
     row = (
         '<div style="display:flex;align-items:center;margin:1px 14px;font-size:11px">'
-        '<span style="width:1.6em">{index}</span>'
+        '<span style="width:5em">{0.name}</span>'
         '<span style="flex:1;background:#8884;height:8px"><span style="display:block;height:8px;'
         'background:#2369be;width:{percent:.0f}%"></span></span>'
-        '<span style="width:6.5em;text-align:right">{speed:.0f} rad/s</span></div>'
+        '<span style="width:6.5em;text-align:right">{0.text}</span></div>'
     )
-    return "".join(
-        row.format(index=index + 1, percent=100 * min(max(part, 0.0), 1.0), speed=value)
-        for index, (part, value) in enumerate(zip(share.tolist(), speed.tolist(), strict=True))
-    )
+    return "".join(row.format(actuator, percent=100 * actuator.share) for actuator in actuators)
 
 
 def _figures(telemetry: Telemetry) -> list[tuple[str, ...]]:

@@ -118,7 +118,7 @@ def path(*points, frame="map", seconds=0):
         (
             take_channels,
             numbers(1, 2, 3, 4, 5),
-            "data: must contain 4 commands (rotor_0 [rad/s], 0 to 700; rotor_1 ",
+            "must contain 4 commands (rotor_0 [rad/s], 0 to 700; rotor_1 ",
         ),
         (take_channels, numbers(1, 2, math.inf, 3), "must be finite numbers"),
         (take_attitude_thrust, numbers(0, 0, 0), "must contain 4 numbers: roll, pitch, yaw [rad] and"),
