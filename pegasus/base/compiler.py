@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -107,7 +107,7 @@ class Rows:
 
     def __init__(self, kind: type, arrays: Mapping[str, Any], *, device: str = "cpu") -> None:
         start_warp()
-        self.device = device if device == "cpu" else _gpu(device)
+        self.device = device_named(device)
         self._kind, self._arrays = kind, dict(arrays)
         self._kept: list[Any] = []
         self._copies: list[tuple[Any, Any]] = []
@@ -153,29 +153,18 @@ class Rows:
             values[...] = made.numpy().reshape(values.shape)
 
 
-def device_arrays(kinds: Sequence[type], arrays: Mapping[str, Any], device: str) -> dict[str, Any]:
-    """Return copies of columns as arrays of Warp on a device, which several rows can share.
+def device_named(name: str) -> str:
+    """Return the full name of a device: `cpu`, or that of a GPU.
 
     Args:
-        kinds: Dataclasses of columns.
-        arrays: NumPy's arrays of their columns by name; parameter structures are left out.
-        device: `cpu`, or a GPU such as `cuda:0`.
+        name: `cpu`, or a GPU such as `cuda:0`.
 
     Raises:
         ConfigError: If there is no such device.
     """
     start_warp()
-    place = device if device == "cpu" else _gpu(device)
-    columns = {name: column for kind in kinds for name, column in _columns_of(kind).items()}
-    return {
-        name: _array(np.array(arrays[name], order="C"), element, dimensions, place)[0]
-        for name, (element, dimensions) in columns.items()
-        if element in NUMBERS
-    }
-
-
-def _gpu(name: str) -> str:
-    """Return the full name of a GPU."""
+    if name == "cpu":
+        return name
     names = [str(device) for device in wp.get_cuda_devices()]
     if name == "cuda" and names:
         return str(wp.get_device("cuda"))

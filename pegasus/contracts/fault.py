@@ -114,7 +114,12 @@ class Fault:
         """
 
     def actuate(self, injection: "Injection", t: float, dt: float) -> None:
-        """Change the inputs of the step from t to t + dt, which are restored after it.
+        """Multiply or add to the inputs of the step from t to t + dt that are those of faults.
+
+        These columns of the vehicle are neutral before the first fault acts: the shares `drive`,
+        `kept_speed`, `thrust_share`, `torque_share`, `charge_share`, `voltage_share` and `capacity_share` and
+        the factor `resistance_share` 1, `fault_force`, `fault_torque`, `command_delay` and `command_held` 0.
+        See `pegasus.step.values.Effects`.
 
         Args:
             injection: This fault in a vehicle, with the columns of the step.
@@ -245,6 +250,17 @@ class Injection:
         self.begun[rows] = np.nan
         self.ended[rows] = self.active[rows] = False
         self.intensity[rows] = 0.0
+
+    def release(self, copies: BoolArray) -> None:
+        """End the effect on copies, before they begin anew.
+
+        Args:
+            copies: The copies, shape (N,).
+        """
+        ends = self.active & copies
+        self.active = self.active & ~copies
+        if ends.any():
+            self.fault.finish(self, ends)
 
     def update(self, age: Array) -> tuple[BoolArray, BoolArray]:
         """Advance the schedule, and return the copies for which the fault begins and ends, shape (N,) each.

@@ -1,5 +1,6 @@
 """Columns of a vehicle: state, inputs and outputs of its step, and attributes that are views of them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -8,26 +9,43 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.step_math import Column, Mat33, Quat, Reals, Table, Vec3
+from pegasus.base.step_math import Column, Mat33, Quat, Real, Reals, Table, Vec3
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.dynamics.battery_step import BatteryRows
+from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
-from pegasus.step.values import BY_CHANNEL, Held, Inputs, LocalAir, Moved, Observed, Planes, Result, State
-
-_SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
-    f"{name}_share" for name in ("voltage", "capacity", "resistance")
-}
-"""Columns that are 1 without faults."""
+from pegasus.step.values import (
+    BY_CHANNEL,
+    Effects,
+    Held,
+    Inputs,
+    LocalAir,
+    Moved,
+    Observed,
+    Planes,
+    Result,
+    State,
+)
 
 
 @dataclass
 class FaultRows:
-    """Inputs of the step that only faults set."""
+    """What faults set besides `Effects` of the step and shares of the battery."""
 
-    wind_shock: Column[Vec3]
-    """Velocity of the air that faults add to the wind, world [m/s]."""
+    command_delay: Table[Real]
+    """How late the command of each channel arrives, in steps."""
+    command_held: Table[Real]
+    """Other than 0 where a channel keeps the last command that has arrived."""
+
+
+NEUTRAL = {
+    **dict.fromkeys(("drive", "kept_speed", "thrust_share", "torque_share"), 1.0),
+    **dict.fromkeys(("charge_share", "voltage_share", "capacity_share", "resistance_share"), 1.0),
+    **dict.fromkeys(("fault_force", "fault_torque", "command_delay", "command_held"), 0.0),
+    "override": math.nan,
+}
+"""Values of the columns that faults set anew before each step, where none acts."""
 
 
 @dataclass
@@ -36,10 +54,6 @@ class KindRows:
 
     kind: Column[int]
     """Number of the parameters of each copy among those of all vehicles."""
-
-
-_PARAMETERS = frozenset({"cells", "alarm", "bell"})
-"""Fields that have one row per kind of vehicle, or one for all of them."""
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
@@ -113,19 +127,34 @@ def copy_columns() -> tuple[tuple[str, str, Any], ...]:
 
     A row has one element, or by its axis one for each `element` of the machine or each `channel`.
     """
-    rows = (BatteryRows, GustState, FaultRows, KindRows)
+    rows = (GustState, FaultRows, KindRows)
     hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
     found = {
-        name: ("element" if get_origin(hint) is Table else "", get_args(hint)[0])
+        name: ("channel" if get_origin(hint) is Table else "", get_args(hint)[0])
         for name, hint in hints.items()
         if get_origin(hint) in (Column, Table)
     }
-    for kind in (State, Inputs, LocalAir, Planes, Held, Result, Moved, Observed, Path, Energy):
+    kinds = (
+        Supply,
+        Demand,
+        State,
+        Inputs,
+        Effects,
+        LocalAir,
+        Planes,
+        Held,
+        Result,
+        Moved,
+        Observed,
+        Path,
+        Energy,
+    )
+    for kind in kinds:
         for name, hint in get_type_hints(kind).items():
             table = hint == Reals or get_origin(hint) is tuple
             axis = "channel" if name in BY_CHANNEL else "element" if table else ""
             found[name] = axis, get_args(hint)[0] if table else hint
-    return tuple((name, *found[name]) for name in found if name not in _PARAMETERS)
+    return tuple((name, *found[name]) for name in found if name != "alarm")
 
 
 def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
@@ -140,6 +169,6 @@ def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
         array[..., 2] = -1.0
     elif name == "ceiling_offset":
         array[...] = -FAR
-    elif name in _SHARES:
-        array[...] = 1.0
+    elif name in NEUTRAL:
+        array[...] = NEUTRAL[name]
     return array

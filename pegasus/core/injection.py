@@ -5,20 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import IntArray
 from pegasus.base.components import require, require_instance
 from pegasus.contracts.fault import Fault, Injection, SensorFault
 from pegasus.contracts.fault_condition import Condition
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.columns import NEUTRAL
+from pegasus.core.command_line import CommandLine
 from pegasus.core.link_state import LinkState
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.core.sensor_suite import SensorSuite
-
-SHARES = ("drive", "thrust_share", "torque_share", "voltage_share", "capacity_share", "resistance_share")
-"""Columns that are 1 without faults."""
-_RESTORED = ("command", "push", "twist", "wind", *SHARES)
-"""Columns that a fault may change for one step."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,8 @@ class VehicleFaults:
         """Simulation time [s]."""
         self._seed = 0
         self._episode = np.zeros(vehicle.count)
-        self._before: dict[str, Array] = {}
+        self._line = CommandLine(vehicle.count)
+        self._acted = False
         self._altered: dict[str, Reading | None] = {}
 
     def __len__(self) -> int:
@@ -125,15 +123,14 @@ class VehicleFaults:
         """
         self._seed, self.time = seed, 0.0
         for injection in self.injections:
-            if injection.acts:
-                injection.fault.finish(injection, injection.active)
+            injection.release(np.ones(self._vehicle.count, dtype=bool))
         self.injections = [injection for injection in self.injections if injection.lasting]
         self._episode[...] = 0.0
-        self._before, self._altered, self.events = {}, {}, []
+        self._altered, self.events = {}, []
         self._sensors.alter({})
         self.links.reset(seed, self._vehicle.name)
-        for name in SHARES:
-            self._vehicle.columns[name][...] = 1.0
+        self._line.clear()
+        self._clear_effects()
         self._vehicle.columns["wind_shock"][...] = 0.0
         for injection in self.injections:
             injection.restart(seed)
@@ -157,9 +154,9 @@ class VehicleFaults:
         chosen = np.zeros(self._vehicle.count, dtype=bool)
         chosen[rows] = True
         self._episode[rows] = self.time
+        self._line.forget(rows)
         for injection in self.injections:
-            if (active := injection.active & chosen).any():
-                injection.fault.finish(injection, active)
+            injection.release(chosen)
             if injection.lasting:
                 injection.restart(self._seed, rows)
             else:
@@ -179,6 +176,8 @@ class VehicleFaults:
             begins, ends = injection.update(age)
             for copies, begun in ((ends, False), (begins, True)):
                 if copies.any():
+                    if begun:
+                        self._line.begin(self._vehicle.columns["command"])
                     if begun and isinstance(injection.fault, SensorFault):
                         name = injection.fault.sensor
                         self._altered.setdefault(name, self._sensors.last_reading(name))
@@ -219,24 +218,31 @@ class VehicleFaults:
         self._altered = altered
         self._sensors.alter(altered)
 
-    def actuate(self, t: float, dt: float) -> None:
-        """Change the inputs of the step from t to t + dt.
+    def actuate(self, t: float, dt: float) -> bool:
+        """Set the inputs of the step from t to t + dt that are those of faults.
+
+        They are neutral before the first fault acts. Shares and factors multiply, forces, torques and delays
+        add, and what is held stays so until the last of its faults ends: so the order of faults is of no
+        account, but for the rounding of three or more.
 
         Args:
             t: Simulation time [s].
             dt: Length of the step [s].
+
+        Returns:
+            Whether a fault acts.
         """
         acting, columns = self.acting, self._vehicle.columns
+        if self._acted:
+            self._clear_effects()
+        self._acted = bool(acting)
         if not acting:
-            return
-        self._before = {name: columns[name].copy() for name in _RESTORED}
-        if columns["wind_shock"].any():
-            columns["wind"] += columns["wind_shock"]
+            return False
         for injection in acting:
             injection.fault.actuate(injection, t, dt)
+        self._line.pass_on(columns)
+        return True
 
-    def release(self) -> None:
-        """Restore the inputs after the step."""
-        for name, values in self._before.items():
-            self._vehicle.columns[name][...] = values
-        self._before = {}
+    def _clear_effects(self) -> None:
+        for name, value in NEUTRAL.items():
+            self._vehicle.columns[name][...] = value

@@ -1,6 +1,6 @@
 """Moves of copies of a vehicle: new poses, new episodes, and external wrenches."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Protocol
 
@@ -152,7 +152,7 @@ def reset(
 def refit(
     vehicle: MovableVehicle,
     copies: BoolArray,
-    change: Callable[[VehicleParameters], VehicleParameters],
+    parameters: Sequence[VehicleParameters] | None,
     *,
     keeps_momentum: bool,
 ) -> None:
@@ -161,13 +161,13 @@ def refit(
     Args:
         vehicle: The vehicle.
         copies: The copies, shape (N,).
-        change: Function from present to new parameters.
+        parameters: Parameters of all copies from now on; those of before all changes if None.
         keeps_momentum: Keep centre of mass, momentum and angular momentum in the world, as by an inner force;
             otherwise pose and velocities of the body frame, as when a part falls off.
     """
     present = list(islice(cycle(vehicle.parameters), vehicle.count))
-    new = [change(p) if chosen else p for p, chosen in zip(present, copies.tolist(), strict=True)]
-    vehicle.manager.refit(vehicle, new)
+    vehicle.manager.refit(vehicle, parameters)
+    new = list(islice(cycle(vehicle.parameters), vehicle.count))
     if not keeps_momentum:
         return
     rows, state = np.flatnonzero(copies), vehicle.state

@@ -281,9 +281,12 @@ class Multirotor:
     @property
     def parameters(self) -> Sequence[VehicleParameters]:
         """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
+        return self.built_parameters if self._changed is None else self._changed
+
+    @property
+    def built_parameters(self) -> Sequence[VehicleParameters]:
+        """`parameters` before all changes in flight."""
         names = ("mass", "inertia", "center_of_mass", *MODELS)
-        if self._changed is not None:
-            return self._changed
         own = {name: getattr(self, name) for name in names if name != "battery"}
         return self._varied or [replace(self._nominal, **own)]
 

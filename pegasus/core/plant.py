@@ -1,6 +1,6 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,11 +10,10 @@ from pegasus.base.errors import ConfigError
 from pegasus.core.backend_group import BackendGroup, not_finite
 from pegasus.core.columns import own_columns, part_of_columns
 from pegasus.core.driven import require_slow_motors
-from pegasus.core.plant_battery import battery_rows
+from pegasus.core.plant_battery import Batteries
 from pegasus.core.plant_energy import EnergyBalance
 from pegasus.core.programs import VehicleGroup, grouped, launch_of
 from pegasus.core.step_vehicle import StepVehicle
-from pegasus.dynamics.battery_step import draw
 from pegasus.environment import Environment
 from pegasus.step.observation import observe
 from pegasus.step.values import Moved
@@ -41,7 +40,7 @@ class Plant:
         self._vehicles: Sequence[RowVehicle] = ()
         self._groups: Sequence[VehicleGroup] = ()
         self._observe: Callable[[float], None] | None = None
-        self._draw: Callable[..., None] | None = None
+        self._batteries: Batteries | None = None
         self._audited: Environment | None = None
         self._alarm = np.zeros(1)
         self.count = 0
@@ -73,14 +72,15 @@ class Plant:
             self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds
             kind += kinds
         self._groups = ()
-        self._observe = self._draw = None
+        self._observe = self._batteries = None
 
-    def prepare(self, dt: float, *, local_air: bool = False) -> None:
+    def prepare(self, dt: float, *, local_air: bool = False, failing: Collection[StepVehicle] = ()) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
 
         Args:
             dt: Length of a step [s].
             local_air: Whether the air differs between the rotors, or turns.
+            failing: Vehicles on which faults may act.
 
         Raises:
             ConfigError: If a law cannot be compiled.
@@ -93,14 +93,11 @@ class Plant:
         self._groups = grouped(self._vehicles, self.columns, self._alarm)
         for group in self._groups:
             group.prepare(local_air=local_air)
+            if group.holds(failing):
+                group.prepare(local_air=local_air, faults=True)
         self._observe = self._observation()
         if any(vehicle.battery is not None for vehicle in self._vehicles):
-            # Not at the top: it imports Warp, which is not needed to build vehicles.
-            from pegasus.base.compiler import shared_kernel
-
-            self._bell = np.zeros(1, dtype=np.int32)
-            supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
-            self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
+            self._batteries = Batteries(self._vehicles, self.columns)
 
     def _observation(self) -> Callable[[float], None]:
         """Return the launch that sets the motion after a step, with its energy if that is audited."""
@@ -126,13 +123,16 @@ class Plant:
             if self._observe is not None:
                 self._observe = self._observation()
 
-    def advance(self, dt: float, t: float = 0.0, *, local_air: bool = False) -> bool:
+    def advance(
+        self, dt: float, t: float = 0.0, *, local_air: bool = False, failing: Collection[StepVehicle] = ()
+    ) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
             dt: Length of the step [s].
             t: Simulation time at its start [s], for errors.
             local_air: Whether the air differs between the rotors, or turns: `wake` and `gust_rate` are used.
+            failing: Vehicles on which faults act.
 
         Returns:
             Whether a battery has become low or empty.
@@ -143,16 +143,14 @@ class Plant:
         if not self._groups:
             self.prepare(dt, local_air=local_air)
         for group in self._groups:
-            group.advance(dt, local_air=local_air)
+            group.advance(dt, local_air=local_air, failing=failing)
         if self._alarm[0]:
             self._alarm[0] = 0.0
             raise step_fault(self._vehicles, self.columns, t)
-        if self._draw is None:
+        if self._batteries is None:
             return False
-        self._draw(dt)
-        rung = bool(self._bell[0])
-        self._bell[0] = 0
-        return rung
+        self._batteries.drain(dt)
+        return self._batteries.take_event()
 
     def observe(self, dt: float) -> None:
         """Set rotation matrices and accelerations after a step.

@@ -3,8 +3,7 @@
 Warp is imported when a program is first made.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
@@ -16,7 +15,7 @@ from pegasus.core.columns import part_of_columns
 from pegasus.core.step_vehicle import StepVehicle
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import advance
-from pegasus.step.values import BY_CHANNEL, Held, Inputs, LocalAir, Planes, State
+from pegasus.step.values import BY_CHANNEL, Effects, Held, Inputs, LocalAir, Planes, State
 
 
 def model_argument(name: str, models: Sequence[Any]) -> Any:
@@ -71,6 +70,11 @@ class Numbers:
         self.arrays = arrays_on(device, {name: np.array([value]) for name, value in values.items()})
         """Arrays by name."""
 
+    def get(self, name: str) -> float:
+        """Return a number."""
+        array = self.arrays[name]
+        return float(array[0] if self._on_cpu else array.numpy()[0])
+
     def set(self, name: str, value: float) -> None:
         """Set a number."""
         if self._on_cpu:
@@ -96,7 +100,7 @@ class VehicleGroup:
     """Rows of vehicles with the same model, and their step.
 
     Args:
-        vehicle: The first of the vehicles.
+        vehicles: The vehicles.
         machines: Their models: one, or one for each row.
         columns: Columns of their rows.
         count: Number of rows.
@@ -106,14 +110,15 @@ class VehicleGroup:
 
     def __init__(
         self,
-        vehicle: StepVehicle,
+        vehicles: Sequence[StepVehicle],
         machines: Sequence[Machine],
         columns: Mapping[str, Any],
         count: int,
         alarm: Any,
         device: str = "cpu",
     ) -> None:
-        self.columns, self.count, self.machines = columns, count, machines
+        self.vehicles, self.columns, self.count, self.machines = vehicles, columns, count, machines
+        vehicle = vehicles[0]
         self.machine = model_argument("machine", machines)
         self.body = model_argument("body", [machine.body for machine in machines])
         self.device = device
@@ -122,51 +127,58 @@ class VehicleGroup:
         parameters = arrays_on(device, uniform_values(self.machine))
         self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
         self._dt = 0.0
-        self._launches: dict[bool, Callable[[], None]] = {}
+        self._launches: dict[tuple[bool, bool], Callable[[], None]] = {}
 
-    def arguments(self, *, local_air: bool) -> list[Any]:
+    def arguments(self, *, local_air: bool, faults: bool = False) -> list[Any]:
         """Return the arguments of the step's trace.
 
         Args:
             local_air: Whether the air differs between the rotors, or turns.
+            faults: Whether faults act.
         """
         machine = self.machines[0]
         rotors = len(machine.elements)
-        channels = dict.fromkeys(BY_CHANNEL & {field.name for field in fields(Inputs)}, len(machine.channels))
+        channels = dict.fromkeys(BY_CHANNEL, len(machine.channels))
         return [
             self.machine,
             column("", State, rotors),
             column("", Inputs, rotors, **channels),
+            column("", Effects, rotors, **channels) if faults else None,
             column("", LocalAir, rotors) if local_air else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),
         ]
 
-    def prepare(self, *, local_air: bool) -> None:
-        """Compile the step; see `advance`."""
-        if local_air not in self._launches:
+    def prepare(self, *, local_air: bool, faults: bool = False) -> Callable[[], None]:
+        """Compile the step, or take it from the cache; see `advance`."""
+        launch = self._launches.get((local_air, faults))
+        if launch is None:
             from pegasus.base.tracing.launches import program_of
 
-            arguments = self.arguments(local_air=local_air)
+            arguments = self.arguments(local_air=local_air, faults=faults)
             program = program_of(advance, *arguments, outputs=("",), count=self.count, device=self.device)
-            self._launches[local_air] = program.launch(self._arrays, self.count).run
+            launch = self._launches[local_air, faults] = program.launch(self._arrays, self.count).run
+        return launch
 
-    def advance(self, dt: float, *, local_air: bool) -> None:
+    def advance(self, dt: float, *, local_air: bool, failing: Collection[StepVehicle] = ()) -> None:
         """Run the step.
 
         Args:
             dt: Length of the step [s].
             local_air: Whether the air differs between the rotors, or turns.
+            failing: Vehicles on which faults act.
         """
         if dt != self._dt:
             self._dt = dt
             self._numbers.set("dt", dt)
-        launch = self._launches.get(local_air)
-        if launch is None:
-            self.prepare(local_air=local_air)
-            launch = self._launches[local_air]
+        faults = self.holds(failing) if failing else False
+        launch = self._launches.get((local_air, faults)) or self.prepare(local_air=local_air, faults=faults)
         launch()
+
+    def holds(self, vehicles: Collection[StepVehicle]) -> bool:
+        """Return whether one of some vehicles has rows here."""
+        return any(vehicle in vehicles for vehicle in self.vehicles)
 
 
 def grouped(
@@ -179,28 +191,28 @@ def grouped(
         columns: Columns of the plant, M rows each.
         alarm: Number that is set to 1 after a fault of a row, shape (1,).
     """
-    runs: list[tuple[StepVehicle, Sequence[Machine], int, int]] = []
+    runs: list[tuple[list[StepVehicle], Sequence[Machine], int, int]] = []
     first = 0
     for vehicle in vehicles:
         machines, end = vehicle.machines, first + vehicle.count
         last = runs[-1] if runs else None
         if len(machines) > 1:
             for start, stop in runs_of_one_code(machines):
-                runs.append((vehicle, machines[start:stop], first + start, first + stop))
-        elif last is not None and _are_alike(last[0], last[1], vehicle, machines):
-            runs[-1] = (*last[:3], end)
+                runs.append(([vehicle], machines[start:stop], first + start, first + stop))
+        elif last is not None and _are_alike(last[0][0], last[1], vehicle, machines):
+            runs[-1] = ([*last[0], vehicle], *last[1:3], end)
         else:
-            runs.append((vehicle, machines, first, end))
+            runs.append(([vehicle], machines, first, end))
         first = end
     return [
         VehicleGroup(
-            vehicle,
+            alike,
             machines,
-            part_of_columns(columns, slice(start, end), vehicle.columns),
+            part_of_columns(columns, slice(start, end), alike[0].columns),
             end - start,
             alarm,
         )
-        for vehicle, machines, start, end in runs
+        for alike, machines, start, end in runs
     ]
 
 

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.step_math import Vec3
+from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.core.step_vehicle import RotorVehicle
-from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_jet, turbulent_jet
+from pegasus.dynamics.downwash import Blown, Downwash, Jet, JetSource, blown, formed_jet
 from pegasus.dynamics.ground_effect import FAR
 
 _REACH = 20.0
@@ -83,9 +85,9 @@ class Wakes:
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
         """Whether there are jets that other vehicles feel."""
         columns["wake"][...] = 0.0
-        self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
-        self._momentum = np.zeros(self._count)
-        self._launches: tuple[Callable[[], None], ...] = ()
+        self._jets: dict[str, Array] = {name: np.zeros((self._count, 3)) for name in ("center", "axis")}
+        self._jets["momentum"] = np.zeros(self._count)
+        self._launches: Sequence[Callable[[], None]] = ()
 
     def update(self) -> None:
         """Set the air velocity that the jets cause at the rotors of the other vehicles.
@@ -96,35 +98,60 @@ class Wakes:
             return
         if not self._launches:
             self._launches = self._prepared()
+        self._columns["wake"][...] = 0.0
         for launch in self._launches:
             launch()
         first = 0
         for vehicle in self._vehicles:
             rows = range(first, first + vehicle.count)
             first += vehicle.count
-            if vehicle.downwash is not None and not has_jet_law(vehicle.downwash):
+            if vehicle.downwash is not None and not has_law(vehicle.downwash):
                 self._blow_in_numpy(vehicle, rows)
 
-    def _prepared(self) -> tuple[Callable[[], None], ...]:
-        from pegasus.base.compiler import Rows, shared_kernel  # Warp is loaded with the first step.
+    def _prepared(self) -> list[Callable[[], None]]:
+        """Return the launches that form all jets, and that let those with a law blow on all vehicles."""
+        from pegasus.base.tracing.launches import (  # Warp is loaded with the first step.
+            Part,
+            Program,
+            program_of,
+        )
 
-        rotors = self._columns["wake"].shape[1]
-        kinds = [(vehicle, parameters) for vehicle in self._vehicles for parameters in vehicle.parameters]
-        position = np.zeros((len(kinds), rotors, 3))
-        for k, (vehicle, _) in enumerate(kinds):
-            position[k, : vehicle.rotor_count] = vehicle.layout.position
-        names = ("kind", "position", "orientation", "velocity", "rotor_force", "wind", "air_density", "wake")
-        arrays = {
-            **{name: self._columns[name] for name in names},
+        count, rotors = self._columns["wake"].shape[:2]
+        arrays: dict[str, Any] = {
+            **self._columns,
             **self._jets,
-            "momentum": self._momentum,
-            "frame": [_jet_frame(vehicle) for vehicle, _ in kinds],
-            "downwash": [_parameters(parameters.downwash) for _, parameters in kinds],
-            "rotor_position": position,
+            "middle": np.zeros((count, 3)),
+            "disc_radius": np.zeros(count),
+            "number": np.arange(count, dtype=np.float64),
+            "rotor_position": np.zeros((count, rotors, 3)),
         }
-        rows, count = Rows(WakeRows, arrays), self._count
-        form = shared_kernel(form_jet).launch(rows, count)
-        return form, shared_kernel(blow).launch(rows, count * rotors, count, rotors)
+        blowing: list[tuple[int, Downwash, float]] = []
+        first = 0
+        for vehicle in self._vehicles:
+            rows, places = slice(first, first + vehicle.count), vehicle.layout.position
+            arrays["middle"][rows] = places.mean(axis=0)
+            # All rotors together count as one disc of their total area.
+            arrays["disc_radius"][rows] = math.sqrt(vehicle.rotor_count) * vehicle.spec.propeller.diameter / 2
+            arrays["rotor_position"][rows, : vehicle.rotor_count] = places
+            for k in range(vehicle.count):
+                downwash = vehicle.parameters[k % len(vehicle.parameters)].downwash
+                if downwash is not None and has_law(downwash):
+                    blowing.append((first + k, downwash, _size(vehicle)))
+            first += vehicle.count
+        form = program_of(formed_jet, column("", JetSource), outputs=("",), count=count)
+        parts: dict[Program, list[Part]] = {}
+        none = Vec3(0.0, 0.0, 0.0)
+        for k, downwash, size in blowing:
+            p, sizes = uniform("p", downwash), np.array([size])
+            jet = p, uniform("jet", Jet(none, none, 0.0)), uniform("row", 0.0), uniform("size", size)
+            target = column("", Blown, rotors)
+            program = program_of(blown, type(downwash).law, *jet, target, outputs=("wake",), count=count)
+            given = {f"jet.{name}": values[k : k + 1] for name, values in self._jets.items()}
+            given |= {"row": arrays["number"][k : k + 1], "size": sizes, **uniform_values(p)}
+            parts.setdefault(program, []).append(Part({**arrays, **given}, 0, count))
+        # All jets blow on the same rows, one after another.
+        blow = [program.launch_parts(own, apart=False).run for program, own in parts.items()]
+        return [form.launch(arrays, count).run, *blow]
 
     def _blow_in_numpy(self, vehicle: RotorVehicle, rows: range) -> None:
         """Add the jets of copies whose model is not compiled."""
@@ -136,7 +163,7 @@ class Wakes:
                 blown = vehicle.downwash.velocity(
                     place,
                     axis=self._jets["axis"][row][None],
-                    momentum=self._momentum[row : row + 1],
+                    momentum=self._jets["momentum"][row : row + 1],
                     size=_size(vehicle),
                 )
                 wake = blown[0].reshape(other.count, other.rotor_count, 3)
@@ -146,34 +173,9 @@ class Wakes:
                 first += other.count
 
 
-def has_jet_law(downwash: Downwash) -> bool:
-    """Return whether the step function of the turbulent jet gives a downwash."""
-    cls = type(downwash)
-    return cls.law is turbulent_jet and cls.velocity is Downwash.velocity
-
-
-def _jet_frame(vehicle: RotorVehicle) -> JetFrame:
-    x, y, z = vehicle.layout.position.mean(axis=0).tolist()
-    downwash, propeller = vehicle.downwash, vehicle.spec.propeller
-    return JetFrame(
-        rotor_count=vehicle.rotor_count,
-        center=Vec3(x, y, z),
-        # All rotors together count as one disc of their total area.
-        disc_radius=math.sqrt(vehicle.rotor_count) * propeller.diameter / 2,
-        size=_size(vehicle),
-        has_jet=downwash is not None,
-        has_law=downwash is not None and has_jet_law(downwash),
-    )
-
-
-def _parameters(downwash: Downwash | None) -> Downwash:
-    if downwash is None:
-        return Downwash()
-    return Downwash(
-        spreading_rate=downwash.spreading_rate,
-        virtual_origin=downwash.virtual_origin,
-        reach=downwash.reach,
-    )
+def has_law(downwash: Downwash) -> bool:
+    """Return whether a law of numbers gives a downwash, which is compiled, rather than a method in NumPy."""
+    return type(downwash).velocity is Downwash.velocity
 
 
 def _size(vehicle: RotorVehicle) -> float:

@@ -16,7 +16,7 @@ from pegasus.base.step_math import Word
 from pegasus.base.streams import stream
 from pegasus.config.distributions import Distribution, UniformSpec
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.rotor_air import has_jet_law
+from pegasus.core.rotor_air import has_law
 from pegasus.dynamics import Downwash
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 
@@ -121,7 +121,7 @@ class Variation:
         value = getattr(self._models, section)
         if value is None:
             raise ConfigError(f"the vehicle has no {section}", remedy=f"add {section} to its file")
-        if isinstance(value, Downwash) and not has_jet_law(value):
+        if isinstance(value, Downwash) and not has_law(value):
             raise ConfigError(
                 f"{type(value).__name__} is a model in NumPy, whose parameters are those of all copies",
                 remedy="use one vehicle for each value",

@@ -228,7 +228,7 @@ class VehicleManager(Collection[Multirotor]):
             ConfigError: If a custom law cannot be compiled.
         """
         local_air = self._wakes.used or self._rotor_winds.used
-        self._plant.prepare(1.0 / self.rate, local_air=local_air)
+        self._plant.prepare(1.0 / self.rate, local_air=local_air, failing=self._faulty)
 
     def audit_energy(self) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""
@@ -247,13 +247,11 @@ class VehicleManager(Collection[Multirotor]):
         self._environment.sample(self._bodies.position, t, self._samples)
         self._wakes.update()
         self._rotor_winds.update(t, dt)
-        for vehicle in self._faulty:
-            vehicle.faults.actuate(t, dt)
+        failing = [vehicle for vehicle in self._faulty if vehicle.faults.actuate(t, dt)]
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t)
-        rung = self._plant.advance(dt, t, local_air=self._wakes.used or self._rotor_winds.used)
-        for vehicle in self._faulty:
-            vehicle.faults.release()
+        local_air = self._wakes.used or self._rotor_winds.used
+        rung = self._plant.advance(dt, t, local_air=local_air, failing=failing)
         if rung:
             for vehicle in self:
                 warn_of_battery(vehicle, t)

@@ -7,7 +7,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.step_math import Vec3, interpolate
 from pegasus.dynamics.battery import ZERO_CELSIUS, Battery
-from pegasus.dynamics.battery_step import Cells, supply
+from pegasus.dynamics.battery_step import Cells, Demand, Supply, supplied
 from pegasus.dynamics.motors import DrivenMotor, Motor
 
 _SUPPLY = ("charge", "voltage", "current", "allowed_voltage", "empty", "highest_speed", "lowest_speed")
@@ -25,7 +25,6 @@ def cells_of(battery: Battery, motor: Motor) -> Cells:
     resistances, times = battery.branches()
     voltages = (voltage * battery.cell_count).tolist()
     return Cells(
-        fitted=1,
         capacity=battery.capacity,
         resistance=battery.resistance,
         branch_resistance=resistances,
@@ -56,7 +55,7 @@ class BatteryState:
     """
 
     columns: Mapping[str, Array]
-    """Columns of `BatteryRows` by name, N rows each; set by the vehicle."""
+    """Columns of `Supply` by name, N rows each; set by the vehicle."""
 
     def __init__(self, battery: Battery, motor: Motor) -> None:
         self.battery = battery
@@ -77,8 +76,9 @@ class BatteryState:
 
     @property
     def charge(self) -> Array:
-        """State of charge, 0 to 1, shape (N,)."""
-        return self.columns["charge"]
+        """State of charge that can be drawn, 0 to 1, shape (N,)."""
+        charge: Array = self.columns["charge"] * self.columns["charge_share"]
+        return charge
 
     @property
     def voltage(self) -> Array:
@@ -135,4 +135,6 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, Vec3(0.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 1.0)[:-1]
+    empty = Supply(charge, 0.0, 0.0, Vec3(0.0, 0.0, 0.0), 0, allowed, 0.0, 0.0, 0.0, 0, 0)
+    made = supplied(cells, empty, 0.0, Demand(0.0, 0.0, 1.0, 1.0, 1.0, 1.0), 0.0)
+    return tuple(getattr(made, name) for name in _SUPPLY)

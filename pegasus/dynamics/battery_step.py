@@ -1,9 +1,10 @@
 """Step functions of batteries: voltage under load, charge, and limits of the rotor speed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pegasus.base.arrays import Array, namespace
-from pegasus.base.step_math import Column, Real, Vec3, exp, interpolate, maximum, minimum, sqrt
+from pegasus.base.step_math import Real, Vec3, exp, interpolate, maximum, minimum, sqrt
+from pegasus.base.tracing import Signal
 
 PERIOD = 0.04
 """Simulated time between updates of charge and voltage, over which the power is averaged [s]."""
@@ -46,8 +47,6 @@ def load_current(power: Real, open_circuit_voltage: Real, resistance: Real) -> R
 class Cells:
     """Parameters of the batteries of a kind of vehicle, and of the motors that they supply."""
 
-    fitted: int
-    """1 for a vehicle with a battery, 0 for one without."""
     capacity: float
     """Charge when full [A h]."""
     resistance: float
@@ -85,121 +84,122 @@ class Cells:
     """Open-circuit voltages of the pack [V]."""
 
 
-NO_CELLS = Cells(
-    0,
-    1.0,
-    1.0,
-    (0.0, 0.0),
-    (1.0, 1.0),
-    0.0,
-    298.15,
-    0.0,
-    0.0,
-    0.0,
-    1.0,
-    0.0,
-    0.0,
-    1.0,
-    0,
-    0.0,
-    0.0,
-    (0.0, 1.0),
-    (1.0, 1.0),
-)
-"""Parameters of a vehicle without a battery."""
+@dataclass(frozen=True)
+class Supply:
+    """State of a battery, and what it gives."""
 
-
-@dataclass
-class BatteryRows:
-    """Parameters of batteries by kind of vehicle; their state by copy."""
-
-    kind: Column[int]
-    cells: Column[Cells]
-    shaft_power: Column[Real]
-    """Mean power of all rotors over the step, torque times speed [W]."""
-    electrical_power: Column[Real]
-    """Mean power that driven motors draw over the step [W]."""
-    charge: Column[Real]
+    charge: Real
     """State of charge, 0 to 1."""
-    voltage: Column[Real]
+    voltage: Real
     """Voltage under load [V]."""
-    current: Column[Real]
+    current: Real
     """Current drawn [A]."""
-    cell_state: Column[Vec3]
+    cell_state: Vec3
     """Voltages of the two RC branches [V], and the cells' temperature above that of the air [K]."""
-    empty: Column[int]
+    empty: int
     """1 while the rotors are stopped by low voltage, or have no charge left."""
-    allowed_voltage: Column[Real]
+    allowed_voltage: Real
     """Damped voltage, which limits the rotor speeds [V]."""
-    work: Column[Real]
-    """Sum of the power of the motors since the last update [W], over `work_steps` steps."""
-    work_steps: Column[int]
-    highest_speed: Column[Real]
+    highest_speed: Real
     """Limits of the commands [rad/s]."""
-    lowest_speed: Column[Real]
-    voltage_share: Column[Real]
-    """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
-    capacity_share: Column[Real]
-    resistance_share: Column[Real]
-    battery_event: Column[int]
+    lowest_speed: Real
+    work: Real
+    """Sum of the power of the motors since the last update [W], over `work_steps` steps."""
+    work_steps: int
+    battery_event: int
     """1 where a battery has become low or has stopped its rotors since this was set to 0."""
-    bell: Column[int]
-    """One cell for all copies, set to 1 with any `battery_event`."""
 
 
-def supply(
-    p: Cells,
-    charge: Real,
-    allowed_voltage: Real,
-    cells: Vec3,
-    motor_power: Real,
-    time: Real,
-    voltage_share: Real,
-    capacity_share: Real,
-    resistance_share: Real,
-) -> tuple[Real, Real, Real, Real, int, Real, Real, Vec3]:
+@dataclass(frozen=True)
+class Demand:
+    """What is drawn from a battery in a step, and its faults."""
+
+    shaft_power: Real
+    """Mean power of all rotors, torque times speed [W]."""
+    electrical_power: Real
+    """Mean power that driven motors draw [W]."""
+    charge_share: Real
+    """Shares of charge, open-circuit voltage and capacity that can be drawn, and factor of the resistance; 1
+    without faults."""
+    voltage_share: Real
+    capacity_share: Real
+    resistance_share: Real
+
+
+def supplied(p: Cells, before: Supply, motor_power: Real, demand: Demand, time: Real) -> Supply:
     """Return a battery after a time with the mean power of all motors: at their shafts, or electrical.
 
-    Electrical power below 0 charges the battery. The results are charge, voltage, current, allowed voltage,
-    being empty, largest and smallest speed of the rotors, and state of the cells, see `BatteryRows`. Rotors
-    that low voltage has stopped may turn again as soon as the voltage is back. The shares are 1 without
-    faults.
+    Electrical power below 0 charges the battery. Rotors that low voltage has stopped may turn again as soon
+    as the voltage is back.
+
+    Args:
+        p: Parameters.
+        before: The battery before.
+        motor_power: Mean power of all motors [W].
+        demand: Its shares are used.
+        time: The time [s].
     """
-    factor = resistance_share
+    factor = demand.resistance_share
     if p.activation > 0.0:
-        factor = factor * warmth_factor(p.activation, p.temperature + cells[2])
+        factor = factor * warmth_factor(p.activation, p.temperature + before.cell_state[2])
     resistance = p.resistance * factor
     power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
     if p.electrical == 1:
         power = motor_power + p.avionics_power
-    if charge <= 0.0:
+    here = before.charge * demand.charge_share
+    if here <= 0.0:
         # An empty battery delivers no power.
         power = 0.0
-    open_voltage = interpolate(charge, p.state_of_charge, p.voltages) * voltage_share
+    cells = before.cell_state
+    open_voltage = interpolate(here, p.state_of_charge, p.voltages) * demand.voltage_share
     open_voltage = maximum(open_voltage - (cells[0] + cells[1]), 1e-3 * open_voltage)
     current = load_current(power, open_voltage, resistance)
     voltage = open_voltage - resistance * current
-    settled_cells = cells_after(p, cells, current, resistance, factor, time)
-    left = maximum(charge - current * (time / (_HOUR * (p.capacity * capacity_share))), 0.0)
+    capacity = p.capacity * demand.capacity_share
+    charge = maximum(before.charge - current * (time / (_HOUR * capacity)), 0.0)
     # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
-    settled = 0.5 * (allowed_voltage + voltage)
-    share = minimum(settled / p.rated_voltage, 1.0)
+    allowed = 0.5 * (before.allowed_voltage + voltage)
+    share = minimum(allowed / p.rated_voltage, 1.0)
     if p.electrical == 1:
-        left = minimum(left, 1.0)
+        charge = minimum(charge, 1.0)
         share = 1.0
-    stopped = 0
-    if voltage < p.cutoff_voltage:
-        stopped = 1
-    if left <= 0.0:
-        stopped = 1
+    empty = 0
+    if voltage < p.cutoff_voltage or charge * demand.charge_share <= 0.0:
+        empty = 1
     highest = p.max_speed * share
     lowest = p.min_speed
     if lowest < 0.0:
         lowest = lowest * share
-    if stopped == 1:
+    if empty == 1:
         highest = 0.0
         lowest = maximum(p.min_speed, 0.0)
-    return left, voltage, current, settled, stopped, highest, lowest, settled_cells
+    event = before.battery_event
+    if (before.charge > p.low_charge and charge <= p.low_charge) or empty > before.empty:
+        event = 1
+    after = cells_after(p, cells, current, resistance, factor, time)
+    return Supply(charge, voltage, current, after, empty, allowed, highest, lowest, 0.0, 0, event)
+
+
+def drained(p: Cells, before: Supply, demand: Demand, dt: Real) -> tuple[Supply, Signal]:
+    """Return a battery after a step, and whether it has become low or has stopped its rotors.
+
+    Charge, voltage and limits are updated every 0.04 s with the mean power.
+
+    Args:
+        p: Parameters.
+        before: The battery before.
+        demand: What is drawn from it in the step.
+        dt: Length of the step [s].
+    """
+    drawn = demand.shaft_power
+    if p.electrical == 1:
+        drawn = demand.electrical_power
+    work = before.work + drawn
+    steps = before.work_steps + 1
+    after = replace(before, work=work, work_steps=steps)
+    if Real(steps) * dt >= PERIOD:
+        after = supplied(p, before, work / Real(steps), demand, Real(steps) * dt)
+    return after, Signal(after.battery_event)
 
 
 def warmth_factor(activation: Real, temperature: Real) -> Real:
@@ -220,7 +220,7 @@ def cells_after(p: Cells, cells: Vec3, current: Real, resistance: Real, factor: 
 
     Args:
         p: Parameters.
-        cells: State before; see `BatteryRows`.
+        cells: State before; see `Supply`.
         current: Current I [A].
         resistance: Resistance without the branches, at this temperature [ohm].
         factor: Resistances of the branches by those of `p`.
@@ -239,48 +239,3 @@ def cells_after(p: Cells, cells: Vec3, current: Real, resistance: Real, factor: 
     if p.heat_capacity > 0.0:
         warmth = warmth + time / p.heat_capacity * (heat - p.cooling * warmth)
     return Vec3(first, second, warmth)
-
-
-def draw(i: int, rows: BatteryRows, dt: Real) -> None:
-    """Draw the power of the rotors over a step from the battery of row i.
-
-    Charge, voltage and limits are updated every 0.04 s with the mean power.
-    """
-    p = rows.cells[rows.kind[i]]
-    if p.fitted == 1:
-        drawn = rows.shaft_power[i]
-        if p.electrical == 1:
-            drawn = rows.electrical_power[i]
-        rows.work[i] = rows.work[i] + drawn
-        rows.work_steps[i] = rows.work_steps[i] + 1
-        count = Real(rows.work_steps[i])
-        if count * dt >= PERIOD:
-            charge = rows.charge[i]
-            empty = rows.empty[i]
-            left, voltage, current, allowed, stopped, highest, lowest, relaxed = supply(
-                p,
-                charge,
-                rows.allowed_voltage[i],
-                rows.cell_state[i],
-                rows.work[i] / count,
-                count * dt,
-                rows.voltage_share[i],
-                rows.capacity_share[i],
-                rows.resistance_share[i],
-            )
-            rows.charge[i] = left
-            rows.voltage[i] = voltage
-            rows.current[i] = current
-            rows.allowed_voltage[i] = allowed
-            rows.empty[i] = stopped
-            rows.highest_speed[i] = highest
-            rows.lowest_speed[i] = lowest
-            rows.cell_state[i] = relaxed
-            rows.work[i] = 0.0
-            rows.work_steps[i] = 0
-            if charge > p.low_charge and left <= p.low_charge:
-                rows.battery_event[i] = 1
-            if stopped > empty:
-                rows.battery_event[i] = 1
-            if rows.battery_event[i] == 1:
-                rows.bell[0] = 1

@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.row_map import RowMap
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, dot, minimum, norm, rotate, sqrt
+from pegasus.base.step_math import Quat, Real, Vec3, dot, minimum, norm, rotate, sqrt
 from pegasus.dynamics.ground_effect import hover_share
 
 _PROFILE = math.sqrt(2.0) - 1.0
@@ -115,86 +115,78 @@ class Downwash:
 
 
 @dataclass(frozen=True)
-class JetFrame:
-    """Rotors of a kind of vehicle, as the origin and the target of jets."""
+class JetSource:
+    """Vehicle as the origin of a jet."""
 
-    rotor_count: int
-    center: Vec3
-    """Mean of the rotors' centres in the body frame [m]."""
-    disc_radius: float
-    """Radius of one disc with the area of all rotors [m]."""
-    size: float
-    """Largest distance of two rotors, the diameter of a single one [m]."""
-    has_jet: bool
-    """Whether the vehicles have a jet."""
-    has_law: bool
-    """Whether `turbulent_jet` gives its velocity."""
-
-
-@dataclass
-class WakeRows:
-    """Columns of `form_jet` and `blow`: a row for each of M bodies, and parameters for each kind."""
-
-    kind: Column[int]
-    frame: Column[JetFrame]
-    downwash: Column[Downwash]
-    rotor_position: Table[Vec3]
-    """Centre of each rotor in the body frame [m], by kind."""
-
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    rotor_force: Column[Vec3]
+    position: Vec3
+    orientation: Quat
+    velocity: Vec3
+    rotor_force: Vec3
     """Force of the rotors, world [N]."""
-    wind: Column[Vec3]
+    wind: Vec3
     """Velocity of the air in the world [m/s]."""
-    air_density: Column[Real]
+    air_density: Real
+    middle: Vec3
+    """Mean of the rotors' centres in the body frame [m]."""
+    disc_radius: Real
+    """Radius of one disc with the area of all rotors [m]."""
 
-    center: Column[Vec3]
-    """Origin of each jet in the world [m]."""
-    axis: Column[Vec3]
+
+@dataclass(frozen=True)
+class Jet:
+    """Jet of a vehicle."""
+
+    center: Vec3
+    """Its origin in the world [m]."""
+    axis: Vec3
     """Unit vector opposite to the thrust, in the world."""
-    momentum: Column[Real]
+    momentum: Real
     """Thrust by the density of the air, 0 without a jet [m^4/s^2]."""
-    wake: Table[Vec3]
-    """Velocity of the air at each rotor by the jets of other bodies, world [m/s]."""
 
 
-def form_jet(i: int, rows: WakeRows) -> None:
-    """Set the jet of body i."""
-    frame = rows.frame[rows.kind[i]]
-    q = rows.orientation[i]
-    thrust = norm(rows.rotor_force[i])
-    rows.center[i] = rows.position[i] + rotate(q, frame.center)
-    rows.axis[i] = rotate(q, Vec3(0.0, 0.0, -1.0))
-    rows.momentum[i] = 0.0
-    if frame.has_jet and thrust > 0.0 and rows.air_density[i] > 0.0:
-        through_air = rows.velocity[i] - rows.wind[i]
-        left = hover_share(thrust, dot(through_air, through_air), rows.air_density[i], frame.disc_radius)
-        rows.axis[i] = rows.rotor_force[i] * (-1.0 / thrust)
-        rows.momentum[i] = left * left * thrust / rows.air_density[i]
+def formed_jet(source: JetSource) -> Jet:
+    """Return the jet of a vehicle."""
+    q, thrust = source.orientation, norm(source.rotor_force)
+    axis = rotate(q, Vec3(0.0, 0.0, -1.0))
+    momentum = 0.0
+    if thrust > 0.0 and source.air_density > 0.0:
+        through_air = source.velocity - source.wind
+        square = dot(through_air, through_air)
+        left = hover_share(thrust, square, source.air_density, source.disc_radius)
+        axis = source.rotor_force * (-1.0 / thrust)
+        momentum = left * left * thrust / source.air_density
+    return Jet(source.position + rotate(q, source.middle), axis, momentum)
 
 
-def blow(k: int, rows: WakeRows, bodies: int, rotors: int) -> None:
-    """Set the wake at rotor k % rotors of body k // rotors: the sum over the jets of the other bodies.
+@dataclass(frozen=True)
+class Blown:
+    """Vehicle on whose rotors jets blow."""
 
-    Jets of custom NumPy models are left out.
+    number: Real
+    """Number of its row."""
+    position: Vec3
+    orientation: Quat
+    rotor_position: tuple[Vec3, ...]
+    """Centre of each rotor in the body frame [m]."""
+    wake: tuple[Vec3, ...]
+    """Velocity of the air at each rotor by the jets so far, world [m/s]."""
+
+
+def blown(
+    law: Callable[..., Vec3], p: "Downwash", jet: Jet, number: Real, size: Real, target: Blown
+) -> tuple[Vec3, ...]:
+    """Return the wake at the rotors of a vehicle with one jet more; its own does not count.
+
+    Args:
+        law: Velocity in the jet; see `Downwash.law`.
+        p: Its parameters.
+        jet: The jet.
+        number: Number of the row of its vehicle.
+        size: Largest distance of two rotors there [m].
+        target: The vehicle.
     """
-    i = k // rotors
-    j = k - i * rotors
-    kind = rows.kind[i]
-    if j < rows.frame[kind].rotor_count:
-        place = rows.position[i] + rotate(rows.orientation[i], rows.rotor_position[kind, j])
-        wake = Vec3(0.0, 0.0, 0.0)
-        for other in range(bodies):
-            if other != i and rows.momentum[other] > 0.0:
-                jet = rows.kind[other]
-                if rows.frame[jet].has_law:
-                    wake += turbulent_jet(
-                        rows.downwash[jet],
-                        place - rows.center[other],
-                        rows.axis[other],
-                        rows.momentum[other],
-                        rows.frame[jet].size,
-                    )
-        rows.wake[i, j] = wake
+    if number == target.number or not jet.momentum > 0.0:
+        return target.wake
+    origins = (target.position + rotate(target.orientation, place) for place in target.rotor_position)
+    speeds = (law(p, place - jet.center, jet.axis, jet.momentum, size) for place in origins)
+    return tuple(before + speed for before, speed in zip(target.wake, speeds, strict=True))

@@ -8,8 +8,9 @@ import mujoco
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.base.compiler import Kernel, Rows
-from pegasus.base.step_math import Column, Quat, Real, Vec3, maximum, minimum, norm, sqrt
+from pegasus.base.step_math import Quat, Real, Vec3, maximum, minimum, norm, sqrt
+from pegasus.base.tracing import Signal, column, uniform
+from pegasus.base.tracing.launches import program_of
 from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
@@ -27,65 +28,77 @@ _MOST_CONTACTS = 50
 _STRIDE = 0.005
 
 
-@dataclass
-class FlightRows:
-    """Bodies at the start and at the end of a step of free flight, and bounds of their distances."""
+@dataclass(frozen=True)
+class Flight:
+    """A body at the start and at the end of a step of free flight, and bounds of its distances."""
 
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    angular_velocity: Column[Vec3]
-    free_position: Column[Vec3]
-    free_orientation: Column[Quat]
-    free_velocity: Column[Vec3]
-    free_angular_velocity: Column[Vec3]
-    reach: Column[Real]
-    """Largest distance of a body's points from its origin [m]."""
-    arm: Column[Real]
+    position: Vec3
+    orientation: Quat
+    free_position: Vec3
+    free_orientation: Quat
+    free_velocity: Vec3
+    free_angular_velocity: Vec3
+    reach: Real
+    """Largest distance of its points from its origin [m]."""
+    arm: Real
     """Largest lever arm of a contact [m]."""
-    motion: Column[Real]
+    to_world: Real
+    """Lower bound of the distance to the world [m]."""
+    to_bodies: Real
+    """Mean over two bodies: lower bound of their distance [m]."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds at the end of a step."""
+
+    motion: Real
     """Upper bound of the motion of a body's points in the step [m]."""
-    to_world: Column[Real]
-    """Lower bound of the distance to the world at the end of the step [m]."""
-    to_bodies: Column[Real]
-    """Mean over two bodies: lower bound of their distance at the end of the step [m]."""
-    near: Column[int]
-    """One number: whether a body may touch something in the step."""
+    to_world: Real
+    to_bodies: Real
+    near: Signal
+    """Whether any body may touch something in the step."""
 
 
-def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real, drift: Real) -> None:
-    """Reduce all bounds by the motion of the bodies; end the step of all if none may touch anything.
+@dataclass(frozen=True)
+class Free:
+    """End of a step of free flight."""
+
+    free_position: Vec3
+    free_orientation: Quat
+    free_velocity: Vec3
+    free_angular_velocity: Vec3
+
+
+def approach(flight: Flight, dt: Real, drift: Real) -> Bounds:
+    """Return the bounds of a body, reduced by its motion.
 
     Args:
-        _i: Row; one launch of a single row computes all bodies.
-        rows: The bodies.
-        count: Number of bodies.
+        flight: The body.
         dt: Length of the step [s].
         drift: Upper bound of the motion of the world's moving parts in the step [m].
     """
-    near = 0
-    for k in range(count):
-        motion = motion_bound(
-            rows.free_position[k] - rows.position[k],
-            rows.orientation[k],
-            rows.free_orientation[k],
-            rows.reach[k],
-        )
-        # Contacts limit the velocity at the end of the step.
-        closing = norm(rows.free_velocity[k]) + rows.arm[k] * norm(rows.free_angular_velocity[k])
-        motion = maximum(motion, dt * closing)
-        rows.motion[k] = motion
-        rows.to_world[k] = rows.to_world[k] - motion - drift
-        rows.to_bodies[k] = rows.to_bodies[k] - 2.0 * motion
-        if not (minimum(rows.to_world[k], rows.to_bodies[k]) > 0.0):
-            near = 1
-    rows.near[0] = near
-    if near == 0:
-        for k in range(count):
-            rows.position[k] = rows.free_position[k]
-            rows.orientation[k] = rows.free_orientation[k]
-            rows.velocity[k] = rows.free_velocity[k]
-            rows.angular_velocity[k] = rows.free_angular_velocity[k]
+    way = flight.free_position - flight.position
+    motion = motion_bound(way, flight.orientation, flight.free_orientation, flight.reach)
+    # Contacts limit the velocity at the end of the step.
+    closing = norm(flight.free_velocity) + flight.arm * norm(flight.free_angular_velocity)
+    motion = maximum(motion, dt * closing)
+    to_world = flight.to_world - motion - drift
+    to_bodies = flight.to_bodies - 2.0 * motion
+    near = 0.0
+    if not minimum(to_world, to_bodies) > 0.0:
+        near = 1.0
+    return Bounds(motion, to_world, to_bodies, Signal(near))
+
+
+def flown(free: Free) -> dict[str, Any]:
+    """Return the state of a body that has touched nothing in a step."""
+    return {
+        "position": free.free_position,
+        "orientation": free.free_orientation,
+        "velocity": free.free_velocity,
+        "angular_velocity": free.free_angular_velocity,
+    }
 
 
 def motion_bound(way: Vec3, a: Quat, b: Quat, reach: Real) -> Real:
@@ -105,9 +118,6 @@ def motion_bound(way: Vec3, a: Quat, b: Quat, reach: Real) -> Real:
         same = same + (b[k] - a[k]) * (b[k] - a[k])
         opposite = opposite + (b[k] + a[k]) * (b[k] + a[k])
     return norm(way) + 2.0 * reach * sqrt(minimum(same, opposite))
-
-
-_FLIGHT = Kernel(fly_apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +187,7 @@ class Proximity:
         """Upper bound of the motion of each body's points in the step [m], shape (M,)."""
         self._to_world, self._to_bodies = np.zeros(count), np.zeros(count)
         self._wait = np.zeros(count, dtype=np.int64)
-        self._near = np.zeros(1, dtype=np.int32)
+        self._near, self._dt, self._drifts = np.zeros(1), np.zeros(1), np.zeros(1)
         # Bodies that may touch each other in the step that `near` considered, from 0, shape (P, 2).
         self._pairs = np.zeros((0, 2), dtype=np.int64)
         self._distance = _SEARCH_DISTANCES[0]
@@ -185,10 +195,11 @@ class Proximity:
         columns = {"reach": self.reach, "arm": arm}
         columns |= {"motion": self.motion, "to_world": self._to_world, "to_bodies": self._to_bodies}
         columns |= vars(state) | {f"free_{name}": values for name, values in vars(free).items()}
+        columns |= {"near": self._near, "dt": self._dt, "drift": self._drifts}
         if count:
-            self._launch = _FLIGHT.launch(
-                Rows(FlightRows, {**columns, "near": self._near}), 1, count, 0.0, 0.0
-            )
+            inputs = column("", Flight), uniform("dt", 0.0), uniform("drift", 0.0)
+            self._approach = self._launch(columns, approach, *inputs)
+            self._end = self._launch(columns, flown, column("", Free))
         self._search(False, MARGIN)
 
     def far(self, dt: float, drift: float) -> bool:
@@ -200,9 +211,17 @@ class Proximity:
         """
         if not self._count:
             return True
-        self._drift = drift
-        self._launch(self._count, dt, drift)
-        return not self._near[0]
+        self._drift = self._drifts[0] = drift
+        self._dt[0], self._near[0] = dt, 0.0
+        self._approach()
+        if self._near[0]:
+            return False
+        self._end()
+        return True
+
+    def _launch(self, columns: dict[str, Array], law: Any, *inputs: Any) -> Callable[[], None]:
+        program = program_of(law, *inputs, outputs=("",), count=self._count)
+        return program.launch(columns, self._count).run
 
     def near(self, *, at_start: Callable[[], None]) -> BoolArray:
         """Return which bodies may touch something in the step that `far` considered, shape (M,).

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pegasus.base.arrays import BoolArray
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
 from pegasus.contracts.vehicle import Vehicle
@@ -78,14 +77,6 @@ class BatteryEmpty(BatteryFault):
 
     takes_ramp: ClassVar[bool] = False
 
-    def begin(self, injection: Injection, copies: BoolArray) -> None:
+    def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Take the charge."""
-        charge = injection.vehicle.columns["charge"]
-        injection.kept("charge", charge.copy)[copies] = charge[copies]
-        charge[copies] = 0.0
-
-    def finish(self, injection: Injection, copies: BoolArray) -> None:
-        """Return the charge, and let the rotors turn again."""
-        columns = injection.vehicle.columns
-        columns["charge"][copies] = injection.state["charge"][copies]
-        columns["empty"][copies] = 0
+        injection.vehicle.columns["charge_share"][injection.active] = 0.0

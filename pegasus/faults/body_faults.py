@@ -52,5 +52,5 @@ class BirdStrike(Fault):
         force = np.array(self.impulse, dtype=np.float64) / dt
         for row in np.flatnonzero(injection.active & (injection.since < 0.5 * dt)).tolist():
             arm = np.array(self.position) - parameters[row % len(parameters)].center_of_mass
-            columns["push"][row] += force
-            columns["twist"][row] += cross(arm, rotate_inverse(columns["rotation"][row], force))
+            columns["fault_force"][row] += force
+            columns["fault_torque"][row] += cross(arm, rotate_inverse(columns["rotation"][row], force))

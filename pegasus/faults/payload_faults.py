@@ -1,6 +1,7 @@
 """Faults of a payload: it shifts in the vehicle, or falls off."""
 
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import ClassVar
 
 import numpy as np
@@ -61,6 +62,8 @@ class PayloadFault(Fault):
     """Its place in the body frame [m]."""
 
     takes_ramp: ClassVar[bool] = False
+    keeps_momentum: ClassVar[bool]
+    """Whether the vehicle's momentum is kept at the change, or else its velocities."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,6 +81,33 @@ class PayloadFault(Fault):
             problem = "is too heavy or too far out: the inertia of the vehicle does not hold it"
             require(bool(possible), "mass", self.mass, problem, "give a lighter or a nearer payload")
 
+    def begin(self, injection: Injection, copies: BoolArray) -> None:
+        """Take the payload from its place."""
+        self._refit(injection, copies)
+
+    def finish(self, injection: Injection, copies: BoolArray) -> None:
+        """Return the payload."""
+        self._refit(injection, copies)
+
+    def left(self, parameters: VehicleParameters) -> VehicleParameters:
+        """Return the parameters of a copy while the fault acts.
+
+        Args:
+            parameters: Those without it.
+        """
+        raise NotImplementedError
+
+    def _refit(self, injection: Injection, copies: BoolArray) -> None:
+        """Fly with what the payload faults that act now leave of the vehicle as it was built."""
+        vehicle = as_multirotor(injection.vehicle)
+        parameters = list(islice(cycle(vehicle.built_parameters), vehicle.count))
+        acting = [i for i in vehicle.faults.acting if isinstance(i.fault, PayloadFault)]
+        for other in acting:
+            assert isinstance(other.fault, PayloadFault)
+            for row in np.flatnonzero(other.active).tolist():
+                parameters[row] = other.fault.left(parameters[row])
+        vehicle.refit(copies, parameters if acting else None, keeps_momentum=self.keeps_momentum)
+
 
 @dataclass(frozen=True)
 class PayloadShift(PayloadFault):
@@ -90,41 +120,28 @@ class PayloadShift(PayloadFault):
     shift: Vector = (0.05, 0.0, 0.0)
     """Way of the payload in the body frame [m]."""
 
+    keeps_momentum: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_vector("shift", self.shift, unit="m")
 
-    def begin(self, injection: Injection, copies: BoolArray) -> None:
-        """Move the payload."""
-        here = np.array(self.position, dtype=np.float64)
-        self._move(injection, copies, here, here + np.array(self.shift))
-
-    def finish(self, injection: Injection, copies: BoolArray) -> None:
-        """Move the payload back."""
-        here = np.array(self.position, dtype=np.float64)
-        self._move(injection, copies, here + np.array(self.shift), here)
-
-    def _move(self, injection: Injection, copies: BoolArray, start: Array, end: Array) -> None:
-        def moved(parameters: VehicleParameters) -> VehicleParameters:
-            return with_point(with_point(parameters, -self.mass, start), self.mass, end)
-
-        as_multirotor(injection.vehicle).refit(copies, moved, keeps_momentum=True)
+    def left(self, parameters: VehicleParameters) -> VehicleParameters:
+        """Return the parameters with the payload at its new place."""
+        place = np.array(self.position, dtype=np.float64)
+        rest = with_point(parameters, -self.mass, place)
+        return with_point(rest, self.mass, place + np.array(self.shift))
 
 
 @dataclass(frozen=True)
 class PayloadLoss(PayloadFault):
-    """Payload that falls off with the velocity it has, so that the rest moves on as it did."""
+    """Payload that falls off with the velocity it has, so that the rest moves on as it did.
 
-    def begin(self, injection: Injection, copies: BoolArray) -> None:
-        """Take the payload away."""
-        place = np.array(self.position, dtype=np.float64)
-        as_multirotor(injection.vehicle).refit(
-            copies, lambda p: with_point(p, -self.mass, place), keeps_momentum=False
-        )
+    After the end it is there again, with the velocity of the vehicle.
+    """
 
-    def finish(self, injection: Injection, copies: BoolArray) -> None:
-        """Attach the payload again, with the velocity of the vehicle."""
-        place = np.array(self.position, dtype=np.float64)
-        as_multirotor(injection.vehicle).refit(
-            copies, lambda p: with_point(p, self.mass, place), keeps_momentum=False
-        )
+    keeps_momentum: ClassVar[bool] = False
+
+    def left(self, parameters: VehicleParameters) -> VehicleParameters:
+        """Return the parameters without the payload."""
+        return with_point(parameters, -self.mass, np.array(self.position, dtype=np.float64))

@@ -45,8 +45,8 @@ def add_imbalance_force(injection: Injection, rotor: int, unbalance: float, dt: 
         across *= float(layout.spin[rotor])
         force: Array = (axis_x * along + axis_y * across) * size
         arm = layout.position[rotor] - parameters[row % len(parameters)].center_of_mass
-        columns["push"][row] += rotate(columns["rotation"][row], force)
-        columns["twist"][row] += cross(arm, force)
+        columns["fault_force"][row] += rotate(columns["rotation"][row], force)
+        columns["fault_torque"][row] += cross(arm, force)
 
 
 def draw_phases(injection: Injection, copies: BoolArray) -> None:

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
 from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
@@ -99,17 +98,9 @@ class MotorStuck(RotorsFault):
 
     takes_ramp: ClassVar[bool] = False
 
-    def begin(self, injection: Injection, copies: BoolArray) -> None:
-        """Keep the last commands."""
-        command = injection.vehicle.columns["command"]
-        held = injection.kept("held", command.copy)
-        held[copies] = command[copies]
-
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
-        """Replace the commands."""
-        command, held = injection.vehicle.columns["command"], injection.state["held"]
-        rows = np.flatnonzero(injection.active)
-        command[rows, self.rotors] = held[rows, self.rotors]
+        """Hold the commands."""
+        injection.vehicle.columns["command_held"][injection.active, self.rotors] = 1.0
 
 
 @dataclass(frozen=True)
@@ -119,17 +110,9 @@ class MotorSeized(RotorFault):
     takes_ramp: ClassVar[bool] = False
 
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
-        """Stop the rotor; its angular momentum is a torque over this step."""
-        vehicle, rows = injection.vehicle, np.flatnonzero(injection.active)
-        columns, rotor = vehicle.columns, self.rotor
-        inertia = np.array([p.rotor_inertia for p in vehicle.parameters])
-        momentum = (inertia * np.ones(vehicle.count))[rows] * columns["rotor_speed"][rows, rotor]
-        layout = as_rotorcraft(vehicle).layout
-        axis = layout.frames()[2][rotor] * layout.spin[rotor]
-        columns["twist"][rows] += axis * (momentum / dt)[:, None]
-        columns["rotor_speed"][rows, rotor] = 0.0
-        columns["motor_state"][rows, rotor] = 0.0
-        columns["drive"][rows, rotor] = 0.0
+        """Stop the rotor."""
+        for name in ("kept_speed", "drive"):
+            injection.vehicle.columns[name][injection.active, self.rotor] = 0.0
 
 
 @dataclass(frozen=True)
@@ -145,27 +128,11 @@ class CommandDelay(RotorsFault):
         super().__post_init__()
         require(0 < self.delay <= 10, "delay", self.delay, "must be above 0 s and at most 10 s")
 
-    def begin(self, injection: Injection, copies: BoolArray) -> None:
-        """Fill the line with the last commands."""
+    def actuate(self, injection: Injection, t: float, dt: float) -> None:
+        """Delay the commands."""
         vehicle = injection.vehicle
         steps = max(1, round(self.delay * vehicle.physics_rate))
-        command = vehicle.columns["command"]
-
-        def line() -> Array:
-            return np.zeros((vehicle.count, steps, command.shape[1]))
-
-        injection.kept("line", line)[copies] = command[copies, None]
-        injection.kept("place", lambda: np.zeros(vehicle.count, dtype=np.int64))[copies] = 0
-
-    def actuate(self, injection: Injection, t: float, dt: float) -> None:
-        """Take the oldest commands, and put the new ones in their place."""
-        command, rows = injection.vehicle.columns["command"], np.flatnonzero(injection.active)
-        line, place = injection.state["line"], injection.state["place"]
-        at = place[rows]
-        oldest = line[rows, at].copy()
-        line[rows, at] = command[rows]
-        place[rows] = (at + 1) % line.shape[1]
-        command[rows, self.rotors] = oldest[:, self.rotors]
+        vehicle.columns["command_delay"][injection.active, self.rotors] += steps
 
 
 @dataclass(frozen=True)

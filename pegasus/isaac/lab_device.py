@@ -14,12 +14,12 @@ from pegasus.contracts.state import VehicleState
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import step_fault
-from pegasus.core.plant_battery import battery_rows
+from pegasus.core.plant_battery import Batteries
 from pegasus.core.programs import VehicleGroup, launch_of, runs_of_one_code
 from pegasus.core.simulation import Simulation
-from pegasus.dynamics.battery_step import BatteryRows, draw
+from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
-from pegasus.isaac.lab_kernels import LabRows, find_body_force, reset_motion, take_motion
+from pegasus.isaac.lab_kernels import Whole, lab_launches
 from pegasus.step.observation import observe
 from pegasus.step.values import Inputs, Moved, Result, State
 
@@ -92,44 +92,45 @@ class LabDevice:
         # Not at the top: it imports Warp, which only this step needs.
         import warp as wp
 
-        from pegasus.base.compiler import Rows, device_arrays, shared_kernel
+        from pegasus.base.compiler import device_named
 
         self._simulation, self._vehicle, self._asset = simulation, vehicle, asset
-        self.device, count = str(asset.device), vehicle.count
+        self.device, count = device_named(str(asset.device)), vehicle.count
         own = {
             "pose": np.zeros((count, 7)),
             "motion": np.zeros((count, 6)),
             "is_reset": np.zeros(count, dtype=np.int32),
             "weight": weight,
             "body_force": np.zeros((count, 3)),
-            "bell": np.zeros(1, dtype=np.int32),
         }
         columns: dict[str, Any] = {**vehicle.columns, **own}
-        self._arrays = arrays = device_arrays((LabRows, BatteryRows), columns, self.device)
-        for kind in (State, Inputs, Result, Moved):
-            for name in get_type_hints(kind):
-                if name not in arrays and name != "alarm":
-                    values = vehicle.columns[name].reshape(count, -1)
-                    arrays[name] = wp.array(values, dtype=wp.float64, device=self.device)
+        used = {
+            name
+            for kind in (Whole, State, Inputs, Result, Moved, Supply, Demand)
+            for name in get_type_hints(kind)
+        }
+        arrays: dict[str, Any] = {
+            name: wp.array(columns[name].reshape(count, -1), device=self.device)
+            for name in (*own, *sorted(used - {"alarm"}))
+        }
+        self._arrays = arrays
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
-        self._group = VehicleGroup(vehicle, vehicle.machines, arrays, count, self._alarm, self.device)
+        self._group = VehicleGroup([vehicle], vehicle.machines, arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
-        rows = Rows(LabRows, arrays, device=self.device)
-        self._take = shared_kernel(take_motion).launch(rows, count)
-        self._reset = shared_kernel(reset_motion).launch(rows, count, vehicle.rotor_count)
-        self._find_force = shared_kernel(find_body_force).launch(rows, count)
+        launches = lab_launches(arrays, count, vehicle.rotor_count, self.device)
+        self._take, self._reset = launches["take_motion"], launches["reset_motion"]
+        self._find_force = launches["find_body_force"]
         self._observe = launch_of(observe, Moved, arrays, count, self.device)
-        self._draw = None
-        if vehicle.battery is not None:
-            supplies = battery_rows([vehicle], arrays, self.device)
-            self._draw = shared_kernel(draw).launch(supplies, count, simulation.dt)
+        self._batteries = None if vehicle.battery is None else Batteries([vehicle], arrays, self.device)
         density = vehicle.actuation.uses_air_density
         self._air = Samples(arrays["wind"], arrays["air_density"], arrays["gravity"], density)
         self._sampler = Sampler(simulation.environment, arrays["position"], self._air, self.device)
         self._wrench = [wp.zeros((count, 1), dtype=wp.vec3f, device=self.device) for _ in range(2)]
         self._wrench_tensors = [wp.to_torch(array) for array in self._wrench]
         names = (*_STATE, *own, "command", "torque")
-        self._tensors: dict[str, Any] = {name: wp.to_torch(arrays[name]) for name in names}
+        self._tensors: dict[str, Any] = {
+            name: wp.to_torch(arrays[name].reshape(columns[name].shape)) for name in names
+        }
         self._is_downloaded = True
 
     def state(self, field: str) -> Any:
@@ -170,8 +171,8 @@ class LabDevice:
             self._sampler = Sampler(simulation.environment, position, self._air, self.device)
         self._sampler(simulation.time)
         self._group.advance(simulation.dt, local_air=False)
-        if self._draw is not None:
-            self._draw(simulation.dt)
+        if self._batteries is not None:
+            self._batteries.drain(simulation.dt)
         self._find_force()
         for tensor, name in zip(self._wrench_tensors, ("body_force", "torque"), strict=True):
             tensor.copy_(self._tensors[name][:, None])
@@ -217,8 +218,7 @@ class LabDevice:
 
     def _check(self) -> None:
         """Warn of batteries; raise a ConfigError after what is not finite or has diverged."""
-        if self._arrays["bell"].numpy()[0]:
-            self._arrays["bell"].fill_(0)
+        if self._batteries is not None and self._batteries.take_event():
             self.download()
             self._arrays["battery_event"].fill_(0)
             warn_of_battery(self._vehicle, self._simulation.time)

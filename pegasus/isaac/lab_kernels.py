@@ -1,84 +1,118 @@
-"""Step functions between the arrays of Isaac Lab and the step of a vehicle."""
+"""Laws between the arrays of Isaac Lab and the step of a vehicle, and their launches."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from pegasus.base.step_math import Column, Mat33, Quat, Real, Table, Vec3, matrix_of, rotate_inverse
-
-
-@dataclass
-class LabRows:
-    """Columns of the kernels between the arrays of Isaac Lab and the step."""
-
-    pose: Table[Real]
-    """Pose of each body by Isaac Lab: position [m], quaternion xyzw."""
-    motion: Table[Real]
-    """Velocity [m/s] and angular velocity [rad/s], both in the world."""
-    is_reset: Column[int]
-    """1 for the copies of a reset."""
-    weight: Column[Vec3]
-    """Weight that Isaac Lab applies itself, world [N]."""
-    body_force: Column[Vec3]
-    """Force for the next physics step without the weight, body frame [N]."""
-
-    position: Column[Vec3]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    angular_velocity: Column[Vec3]
-    last_velocity: Column[Vec3]
-    last_angular_velocity: Column[Vec3]
-    rotation: Column[Mat33]
-    acceleration: Column[Vec3]
-    angular_acceleration: Column[Vec3]
-    rotor_speed: Table[Real]
-    motor_state: Table[Vec3]
-    command: Table[Real]
-    load: Column[Vec3]
-    wind: Column[Vec3]
-    gravity: Column[Vec3]
-    air_density: Column[Real]
+from pegasus.base.step_math import Mat33, Quat, Reals, Vec3, matrix_of, rotate_inverse
+from pegasus.base.tracing import column
 
 
-def take_motion(i: int, rows: LabRows) -> None:
-    """Set pose and velocities of a copy by those of Isaac Lab.
+@dataclass(frozen=True)
+class Motion:
+    """Pose and velocities of a copy."""
+
+    position: Vec3
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a reset sets."""
+
+    position: Vec3
+    orientation: Quat
+    velocity: Vec3
+    angular_velocity: Vec3
+    last_velocity: Vec3
+    last_angular_velocity: Vec3
+    rotation: Mat33
+    acceleration: Vec3
+    angular_acceleration: Vec3
+    rotor_speed: Reals
+    motor_state: tuple[Vec3, ...]
+    command: Reals
+
+
+def take_motion(pose: Reals, motion: Reals) -> Motion:
+    """Return pose and velocities by those of Isaac Lab.
 
     Args:
-        i: Row of the copy.
-        rows: The rows.
+        pose: Position [m] and quaternion xyzw.
+        motion: Velocity [m/s] and angular velocity [rad/s], both in the world.
     """
-    q = Quat(rows.pose[i, 3], rows.pose[i, 4], rows.pose[i, 5], rows.pose[i, 6])
-    rows.position[i] = Vec3(rows.pose[i, 0], rows.pose[i, 1], rows.pose[i, 2])
-    rows.orientation[i] = q
-    rows.velocity[i] = Vec3(rows.motion[i, 0], rows.motion[i, 1], rows.motion[i, 2])
-    turning = Vec3(rows.motion[i, 3], rows.motion[i, 4], rows.motion[i, 5])
-    rows.angular_velocity[i] = rotate_inverse(q, turning)
+    q = Quat(pose[3], pose[4], pose[5], pose[6])
+    turning = rotate_inverse(q, Vec3(motion[3], motion[4], motion[5]))
+    return Motion(Vec3(pose[0], pose[1], pose[2]), q, Vec3(motion[0], motion[1], motion[2]), turning)
 
 
-def reset_motion(i: int, rows: LabRows, rotor_count: int) -> None:
-    """Take over the pose of a copy that is reset, with rotors at rest and no acceleration.
+def reset_motion(is_reset: int, pose: Reals, motion: Reals, before: Whole) -> Whole:
+    """Return a copy at its pose by Isaac Lab, with rotors at rest and no acceleration, if it is reset.
 
     Args:
-        i: Row of the copy.
-        rows: The rows.
+        is_reset: 1 for a reset.
+        pose: See `take_motion`.
+        motion: Likewise.
+        before: The copy before.
+    """
+    if is_reset != 1:
+        return before
+    now, none = take_motion(pose, motion), Vec3(0.0, 0.0, 0.0)
+    rest = tuple(0.0 for _ in before.rotor_speed)
+    return Whole(
+        position=now.position,
+        orientation=now.orientation,
+        velocity=now.velocity,
+        angular_velocity=now.angular_velocity,
+        last_velocity=now.velocity,
+        last_angular_velocity=now.angular_velocity,
+        rotation=matrix_of(now.orientation),
+        acceleration=none,
+        angular_acceleration=none,
+        rotor_speed=rest,
+        motor_state=tuple(none for _ in rest),
+        command=rest,
+    )
+
+
+def find_body_force(orientation: Quat, load: Vec3, weight: Vec3) -> Vec3:
+    """Return the force for the next physics step, body frame [N].
+
+    Args:
+        orientation: Orientation.
+        load: Force of the step with the weight, world [N].
+        weight: Weight that Isaac Lab applies itself, world [N].
+    """
+    return rotate_inverse(orientation, load - weight)
+
+
+def lab_launches(
+    arrays: Mapping[str, Any], count: int, rotor_count: int, device: str
+) -> dict[str, Callable[[], None]]:
+    """Return the launches of `take_motion`, `reset_motion` and `find_body_force` by name.
+
+    Args:
+        arrays: Arrays of the device by name.
+        count: Number of copies.
         rotor_count: Number of rotors.
+        device: Device of Warp.
     """
-    if rows.is_reset[i] == 1:
-        take_motion(i, rows)
-        rows.last_velocity[i] = rows.velocity[i]
-        rows.last_angular_velocity[i] = rows.angular_velocity[i]
-        rows.rotation[i] = matrix_of(rows.orientation[i])
-        rows.acceleration[i] = Vec3(0.0, 0.0, 0.0)
-        rows.angular_acceleration[i] = Vec3(0.0, 0.0, 0.0)
-        for j in range(rotor_count):
-            rows.rotor_speed[i, j] = 0.0
-            rows.command[i, j] = 0.0
-            rows.motor_state[i, j] = Vec3(0.0, 0.0, 0.0)
+    # Not at the top: it imports Warp, which only the step on a device needs.
+    from pegasus.base.tracing.launches import program_of
 
-
-def find_body_force(i: int, rows: LabRows) -> None:
-    """Set the force of the next physics step in the body frame, without the weight.
-
-    Args:
-        i: Row of the copy.
-        rows: The rows.
-    """
-    rows.body_force[i] = rotate_inverse(rows.orientation[i], rows.load[i] - rows.weight[i])
+    by_lab = column("pose", float, 7), column("motion", float, 6)
+    whole = column("", Whole, rotor_count)
+    force = column("orientation", Quat), column("load", Vec3), column("weight", Vec3)
+    laws: dict[Any, tuple[tuple[Any, ...], str]] = {
+        take_motion: (by_lab, ""),
+        reset_motion: ((column("is_reset", int), *by_lab, whole), ""),
+        find_body_force: (force, "body_force"),
+    }
+    return {
+        law.__name__: program_of(law, *inputs, outputs=(output,), count=count, device=device)
+        .launch(arrays, count)
+        .run
+        for law, (inputs, output) in laws.items()
+    }

@@ -37,7 +37,7 @@ from pegasus.base.step_math import (
 from pegasus.base.tracing import Signal
 from pegasus.model.machine import Body, Machine
 from pegasus.step.loads import NO_VECTOR, Loads, air_of, loads_of
-from pegasus.step.values import Held, Inputs, LocalAir, Planes, Result, State
+from pegasus.step.values import Effects, Held, Inputs, LocalAir, Planes, Result, State, no_effects
 
 FASTEST = 1e5
 """Speed [m/s] or rate [rad/s] above which motion counts as diverged."""
@@ -107,6 +107,7 @@ def advance(
     machine: Machine,
     state: State,
     inputs: Inputs,
+    effects: Effects | None,
     local: LocalAir | None,
     planes: Planes | None,
     held: Held | None,
@@ -118,13 +119,18 @@ def advance(
         machine: The machine.
         state: Its state at the start of the step.
         inputs: What acts on it during the step.
+        effects: What faults do to it; None without faults.
         local: Air that differs between its elements; None if it does not.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
         dt: Length of the step [s].
     """
     body, offset = machine.body, machine.body.center_of_mass
-    commands, instants, drives = driven(machine, state, inputs, dt)
+    if effects is None:
+        effects = no_effects(len(machine.elements), len(machine.channels))
+    first_speeds = tuple(u * left for u, left in zip(state.rotor_speed, effects.kept_speed, strict=True))
+    first_drives = tuple(s * left for s, left in zip(state.motor_state, effects.kept_speed, strict=True))
+    commands, instants, drives = driven(machine, first_speeds, first_drives, inputs, effects, dt)
     q, w = state.orientation, state.angular_velocity
     before = turning(machine, state.rotor_speed)
     start = Motion(
@@ -134,12 +140,12 @@ def advance(
         body_momentum(body, w) + before,
         tuple(
             e.inertia * (u + e.sense * dot(e.z, w)) if e.drive.gives_torque else NOTHING
-            for e, u in zip(machine.elements, state.rotor_speed, strict=True)
+            for e, u in zip(machine.elements, first_speeds, strict=True)
         ),
-        state.motor_state,
+        first_drives,
     )
 
-    given = machine, inputs, local, planes, held, commands
+    given = machine, inputs, effects, local, planes, held, commands
     first, middle, last = instants
     k1, m1 = rates_at(*given, first, start)
     k2, m2 = rates_at(*given, middle, moved(start, k1, 0.5 * dt))
@@ -152,7 +158,9 @@ def advance(
     q, w = end.orientation, angular_velocity(machine, end, last)
     speeds = shaft_speeds(machine, end, last, w)
     rotor_torque = means.rotor_torque - (turning(machine, speeds) - before) * (1.0 / dt)
-    others = (inputs.push, inputs.twist) if held is None else (means.other_force, means.other_torque)
+    others = means.other_force, means.other_torque
+    if held is None:
+        others = inputs.push + effects.fault_force, inputs.twist + effects.fault_torque
     force = means.rotor_force + means.drag_force + others[0]
     torque = rotor_torque + means.drag_torque + others[1]
     load = force + inputs.gravity * body.mass
@@ -183,7 +191,12 @@ def advance(
 
 
 def driven(
-    machine: Machine, state: State, inputs: Inputs, dt: Real
+    machine: Machine,
+    speeds: Reals,
+    states: tuple[Vec3, ...],
+    inputs: Inputs,
+    effects: Effects,
+    dt: Real,
 ) -> tuple[Reals, tuple[Reals, Reals, Reals], tuple[Vec3, ...]]:
     """Return the commands within their limits, speeds of shafts by their drives, and the drives' last states.
 
@@ -192,38 +205,44 @@ def driven(
 
     Args:
         machine: The machine.
-        state: Its state at the start of the step.
+        speeds: Speeds of its shafts at the start of the step [rad/s].
+        states: States of their drives.
         inputs: What acts on it during the step.
+        effects: What faults do to it.
         dt: Length of the step [s].
     """
-    commands = commanded(machine, inputs)
-    speeds: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
-    states = []
+    commands = commanded(machine, inputs, effects)
+    instants: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
+    last_states = []
     for j in range(len(machine.elements)):
         drive, command = machine.elements[j].drive, commands[machine.elements[j].channel]
-        speed, inner = state.rotor_speed[j], state.motor_state[j]
+        speed, inner = speeds[j], states[j]
         for k in range(3):
             if not drive.gives_torque:
                 span = 0.0 if k == 0 else 0.5 * dt
                 speed, inner = drive.law(drive.parameters, speed, inner, command, inputs.voltage, span)
-            speeds[k].append(speed)
-        states.append(inner)
-    return commands, (tuple(speeds[0]), tuple(speeds[1]), tuple(speeds[2])), tuple(states)
+            instants[k].append(speed)
+        last_states.append(inner)
+    return commands, (tuple(instants[0]), tuple(instants[1]), tuple(instants[2])), tuple(last_states)
 
 
-def commanded(machine: Machine, inputs: Inputs) -> Reals:
+def commanded(machine: Machine, inputs: Inputs, effects: Effects) -> Reals:
     """Return the commands by channel within their limits, by the shares that faults leave of them.
 
     Args:
         machine: The machine.
         inputs: What acts on it during the step.
+        effects: What faults do to it.
     """
     commands = []
-    for channel, asked, share in zip(machine.channels, inputs.command, inputs.drive, strict=True):
+    for k in range(len(machine.channels)):
+        channel, asked = machine.channels[k], inputs.command[k]
+        if effects.override[k] == effects.override[k]:
+            asked = effects.override[k]
         low, high = channel.low, channel.high
         if channel.supplied:
             low, high = inputs.lowest_speed, inputs.highest_speed
-        commands.append(minimum(maximum(asked, low), high) * share)
+        commands.append(minimum(maximum(asked, low), high) * effects.drive[k])
     return tuple(commands)
 
 
@@ -261,6 +280,7 @@ def shaft_speeds(machine: Machine, y: Motion, speeds: Reals, w: Vec3) -> Reals:
 def rates_at(
     machine: Machine,
     inputs: Inputs,
+    effects: Effects,
     local: LocalAir | None,
     planes: Planes | None,
     held: Held | None,
@@ -273,6 +293,7 @@ def rates_at(
     Args:
         machine: The machine.
         inputs: What acts on it during the step.
+        effects: What faults do to it.
         local: Air that differs between its elements; None if it does not.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
@@ -282,11 +303,13 @@ def rates_at(
     """
     q, w = y.orientation, angular_velocity(machine, y, speeds)
     speeds = shaft_speeds(machine, y, speeds, w)
-    air = air_of(machine, inputs, local, q, y.velocity)
-    loads = loads_of(machine, inputs.thrust_share, inputs.torque_share, planes, air, y.position, q, w, speeds)
+    air = air_of(machine, inputs, effects, local, q, y.velocity)
+    loads = loads_of(
+        machine, effects.thrust_share, effects.torque_share, planes, air, y.position, q, w, speeds
+    )
     shafts, drives, drawn = free_rates(machine, inputs, commands, speeds, loads, y)
     rotor_force, drag_force = rotate(q, loads.rotor_force), rotate(q, loads.drag_force)
-    force, torque = inputs.push, inputs.twist
+    force, torque = inputs.push + effects.fault_force, inputs.twist + effects.fault_torque
     if held is not None:
         force = force + rotate(q, held.held_force)
         torque = torque + held.held_torque

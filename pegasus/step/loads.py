@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pegasus.base.step_math import NOTHING, Quat, Real, Reals, Vec3, cross, dot, rotate, rotate_inverse
 from pegasus.dynamics.ground_effect import ceiling_gain, ceiling_ratio, hover_share, thrust_ratio
 from pegasus.model.machine import Element, Machine, Surfaces
-from pegasus.step.values import Inputs, LocalAir, Planes
+from pegasus.step.values import Effects, Inputs, LocalAir, Planes
 
 NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
 
@@ -44,17 +44,20 @@ class Loads:
     """Power that the air takes from all shafts [W]."""
 
 
-def air_of(machine: Machine, inputs: Inputs, local: LocalAir | None, q: Quat, v: Vec3) -> Air:
+def air_of(
+    machine: Machine, inputs: Inputs, effects: Effects, local: LocalAir | None, q: Quat, v: Vec3
+) -> Air:
     """Return the motion of a machine relative to the air.
 
     Args:
         machine: The machine.
         inputs: Inputs of the step.
+        effects: What faults do to it.
         local: Air that differs between the elements; None if it does not.
         q: Attitude.
         v: Velocity of the centre of mass, world [m/s].
     """
-    through = v - inputs.wind
+    through = v - (inputs.wind + effects.wind_shock)
     velocity = rotate_inverse(q, through)
     if local is None:
         wake = tuple(NO_VECTOR for _ in machine.elements)

@@ -1,8 +1,9 @@
 """Values of the step: state and inputs at its start, results at its end."""
 
+import math
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Mat33, Quat, Real, Reals, Vec3
+from pegasus.base.step_math import NOTHING, Mat33, Quat, Real, Reals, Vec3
 from pegasus.base.tracing import Signal
 
 
@@ -21,7 +22,7 @@ class State:
     """State of each element's drive."""
 
 
-BY_CHANNEL = frozenset({"command", "drive", "limited_command"})
+BY_CHANNEL = frozenset({"command", "override", "drive", "limited_command"})
 """Fields with a number for each channel; others have one for each element."""
 
 
@@ -31,11 +32,6 @@ class Inputs:
 
     command: Reals
     """Commands by channel, in their units."""
-    drive: Reals
-    """Share of each command within its limits that is obeyed; 1 without faults."""
-    thrust_share: Reals
-    """Shares of the force and the torque of each element; 1 without faults."""
-    torque_share: Reals
     lowest_speed: Real
     """Limits of commanded speeds by the motors and the voltage of the battery [rad/s]."""
     highest_speed: Real
@@ -51,6 +47,40 @@ class Inputs:
     """Disturbance: force at the centre of mass in the world [N]."""
     twist: Vec3
     """Disturbance: torque in the body frame [N m]."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What faults do to a machine during a step: written anew before each, neutral where none acts."""
+
+    override: Reals
+    """Command of each channel in place of the given one; NaN for none."""
+    drive: Reals
+    """Share of the command of each channel within its limits that is obeyed."""
+    kept_speed: Reals
+    """Share of its speed that each shaft has left as the step begins; the body takes the rest of its angular
+    momentum."""
+    thrust_share: Reals
+    """Shares of the force and the torque of each element."""
+    torque_share: Reals
+    wind_shock: Vec3
+    """Velocity of the air beyond the wind, world [m/s]."""
+    fault_force: Vec3
+    """Force at the centre of mass in the world [N]."""
+    fault_torque: Vec3
+    """Torque in the body frame [N m]."""
+
+
+def no_effects(elements: int, channels: int) -> Effects:
+    """Return the effects of no faults on a machine, which cost the step nothing.
+
+    Args:
+        elements: Number of its elements.
+        channels: Number of its channels.
+    """
+    whole, nothing = (1.0,) * elements, Vec3(NOTHING, NOTHING, NOTHING)
+    commands = (math.nan,) * channels, (1.0,) * channels
+    return Effects(*commands, whole, whole, whole, nothing, nothing, nothing)
 
 
 @dataclass(frozen=True)

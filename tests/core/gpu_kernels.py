@@ -6,13 +6,15 @@ NVIDIA's compiler is part of Warp, so that this needs no GPU.
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import warp as wp
 
 from pegasus import Multirotor, Simulation
 from pegasus.base import compiler
 from pegasus.base.tracing import launches
 from pegasus.control import GeometricController, GuidedController
-from pegasus.isaac import lab_kernels
+from pegasus.core.columns import own_columns
+from pegasus.isaac.lab_kernels import lab_launches
 from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
@@ -40,8 +42,9 @@ with Simulation("flat", observers=[EnergyAudit()]) as sim:
     sim.add(Multirotor("iris", sensors={}, backends=[pilot]))
     pilot.takeoff()
     sim.run(1.2)
-for function in (lab_kernels.take_motion, lab_kernels.reset_motion, lab_kernels.find_body_force):
-    kept(function)
+lab = {"pose": np.zeros((1, 7)), "motion": np.zeros((1, 6)), "is_reset": np.zeros(1, np.int32)}
+lab |= {"weight": np.zeros((1, 3)), "body_force": np.zeros((1, 3))}
+lab_launches({**own_columns(1, 4, 4), **lab}, 1, 4, "cpu")
 with tempfile.TemporaryDirectory() as folder:
     for key, kernel in kernels.items():
         kernel.module.options["block_dim"] = 256

@@ -9,7 +9,7 @@ from pegasus.base.step_math import Mat33, Quat, Reals, Vec3
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.integrator import advance
 from pegasus.step.observation import observe
-from pegasus.step.values import BY_CHANNEL, Held, Inputs, LocalAir, Moved, Planes, State
+from pegasus.step.values import BY_CHANNEL, Effects, Held, Inputs, LocalAir, Moved, Planes, State
 
 
 def values_of(kind, columns, row, rotors=0, channels=0):
@@ -62,7 +62,7 @@ def rows_of(vehicles):
             row += 1
 
 
-def advance_in_python(vehicles, columns, dt, *, local_air=False):
+def advance_in_python(vehicles, columns, dt, *, local_air=False, failing=()):
     """Run the step of all rows in Python."""
     for vehicle, machine, row in rows_of(vehicles):
         rotors = len(machine.elements)
@@ -70,6 +70,7 @@ def advance_in_python(vehicles, columns, dt, *, local_air=False):
             machine,
             values_of(State, columns, row, rotors),
             values_of(Inputs, columns, row, rotors, len(machine.channels)),
+            values_of(Effects, columns, row, rotors, len(machine.channels)) if vehicle in failing else None,
             values_of(LocalAir, columns, row, rotors) if local_air else None,
             values_of(Planes, columns, row, rotors) if machine.surfaces is not None else None,
             values_of(Held, columns, row) if vehicle.has_own_wrench else None,

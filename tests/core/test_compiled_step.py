@@ -84,16 +84,30 @@ def scattered(seed):
     return made, vehicles
 
 
-@pytest.mark.parametrize("local_air", [False, True])
-def test_python_and_the_compiled_step_give_the_same_bits(local_air):
+def fail(columns):
+    """Set random effects of faults."""
+    rng = np.random.default_rng(5)
+    for name in ("drive", "kept_speed", "thrust_share", "torque_share"):
+        columns[name][...] = rng.uniform(0.2, 1.0, columns[name].shape)
+    for name in ("wind_shock", "fault_force", "fault_torque"):
+        columns[name][...] = rng.normal(size=columns[name].shape)
+    columns["override"][::2, 1] = 321.0
+
+
+@pytest.mark.parametrize(("local_air", "faults"), [(False, False), (True, False), (False, True)])
+def test_python_and_the_compiled_step_give_the_same_bits(local_air, faults):
     """If this fails, a flight cannot be debugged in Python."""
-    compiled, _ = scattered(1)
+    compiled, failing = scattered(1)
     plain, vehicles = scattered(1)
+    if faults:
+        fail(compiled.columns)
+        fail(plain.columns)
     free = [name for name in plain.columns if name.startswith("free_")]
     for _ in range(5):
-        compiled.advance(0.004, local_air=local_air)
+        compiled.advance(0.004, local_air=local_air, failing=failing if faults else ())
         compiled.observe(0.004)
-        advance_in_python(vehicles, plain.columns, 0.004, local_air=local_air)
+        others = vehicles if faults else ()
+        advance_in_python(vehicles, plain.columns, 0.004, local_air=local_air, failing=others)
         observe_in_python(plain.count, plain.columns, 250.0)
         for made in (compiled, plain):
             for name in free:
@@ -101,6 +115,16 @@ def test_python_and_the_compiled_step_give_the_same_bits(local_air):
     for name, values in compiled.columns.items():
         np.testing.assert_array_equal(values, plain.columns[name], err_msg=name)
     assert np.abs(compiled.columns["force"]).min() > 0
+
+
+def test_faults_that_act_on_others_change_no_bit():
+    """Copies that do not fail would fly otherwise as soon as one of their batch does."""
+    alone, _ = scattered(1)
+    beside, vehicles = scattered(1)
+    alone.advance(0.004)
+    beside.advance(0.004, failing=vehicles)
+    for name, values in alone.columns.items():
+        np.testing.assert_array_equal(values, beside.columns[name], err_msg=name)
 
 
 def test_gust_rate_is_that_of_a_turning_body_of_air():

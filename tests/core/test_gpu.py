@@ -12,10 +12,9 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 import warp as wp
 
 from pegasus import ConfigError, Multirotor
-from pegasus.base.compiler import Rows, start_warp
+from pegasus.base.compiler import device_named, start_warp
 from pegasus.core.columns import own_columns
 from pegasus.core.programs import VehicleGroup
-from pegasus.isaac.lab_kernels import LabRows
 from tests.waits import LIMIT
 
 start_warp()
@@ -43,7 +42,7 @@ def end_of_step(device, count=300):
         if values.dtype == np.float64
     }
     alarm = wp.zeros(1, dtype=wp.float64, device=device)
-    group = VehicleGroup(vehicle, vehicle.machines, given, count, alarm, device)
+    group = VehicleGroup([vehicle], vehicle.machines, given, count, alarm, device)
     group.advance(0.004, local_air=False)
     return {name: array.numpy() for name, array in given.items()}
 
@@ -69,6 +68,7 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "take_motion",
         "reset_motion",
         "find_body_force",
+        "drained",
     ):
         assert any(part in name and int(count) > 100 for name, count in lines.items()), part
 
@@ -85,4 +85,4 @@ def test_a_gpu_gives_the_same_step():
 def test_a_device_that_is_absent_is_refused_in_one_line():
     """If this fails, a wrong device ends in a traceback of Warp."""
     with pytest.raises(ConfigError, match=r"device = 'cuda:99': is not on this machine, which has cpu"):
-        Rows(LabRows, {}, device="cuda:99")
+        device_named("cuda:99")

@@ -47,7 +47,7 @@ class Flight:
 
     def __init__(self, vehicle):
         self.columns, self.alarm = own_columns(1, vehicle.rotor_count, len(vehicle.channels)), np.zeros(1)
-        self.group = VehicleGroup(vehicle, vehicle.machines, self.columns, 1, self.alarm)
+        self.group = VehicleGroup([vehicle], vehicle.machines, self.columns, 1, self.alarm)
         self.numbers = {**uniform_values(self.group.machine), "dt": np.array([DT])}
         arguments = self.group.arguments(local_air=False)
         self.step = trace(advance, *arguments, outputs=("",))
@@ -59,8 +59,6 @@ class Flight:
         for values in self.columns.values():
             values[...] = 0
         self.columns["orientation"][:, 3] = 1.0
-        for name in ("drive", "thrust_share", "torque_share"):
-            self.columns[name][...] = 1.0
         self.columns["ground_normal"][..., 2], self.columns["ceiling_normal"][..., 2] = 1.0, -1.0
         self.columns["ceiling_offset"][...] = -1e9
         before = []

@@ -1,24 +1,25 @@
 """Tests of batteries against Kirchhoff's law, conservation of charge and energy, and hand calculations."""
 
 import math
+from types import SimpleNamespace
 
 import array_api_strict
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp, trapezoid
 
-from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.core.columns import own_columns
+from pegasus.core.plant_battery import Batteries
 from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
 from pegasus.dynamics.battery_state import cells_of
-from pegasus.dynamics.battery_step import BatteryRows, cell_voltage, draw, load_current, supply
+from pegasus.dynamics.battery_step import Demand, Supply, cell_voltage, drained, load_current, supplied
+from tests.core.plain_step import values_of, write
 
 MOTOR = IdealMotor(max_speed=1000.0)
 FLAT = {"state_of_charge": (0.0, 1.0), "cell_voltages": (3.7, 3.7)}
 DT = 0.004
-KERNEL = Kernel(draw)
 
 
 def battery(**changes):
@@ -29,25 +30,28 @@ def battery(**changes):
 def connected(pack, motor=MOTOR, count=1):
     """Return full batteries that supply the motors of vehicles at rest."""
     state = BatteryState(pack, motor)
-    state.columns = own_columns(count, 4, 4) | {"bell": np.zeros(1, dtype=np.int32), "cells": state.cells}
+    state.columns = own_columns(count, 4, 4)
     state.reset()
     return state
 
 
 def drawn(state, power, steps=10, *, plain=False):
     """Draw a shaft power from each battery for some steps; return those at which one became low or empty."""
-    rows, told = Rows(BatteryRows, state.columns), []
-    launch = KERNEL.launch(rows, len(state.charge), DT)
-    state.columns["shaft_power"][...] = power
+    count, columns = len(state.charge), state.columns
+    batteries = Batteries([SimpleNamespace(battery=state, count=count)], columns)
+    columns["shaft_power"][...] = power
+    told = []
     for step in range(steps):
         if plain:
-            for i in range(len(state.charge)):
-                draw(i, rows.python, DT)
+            for i in range(count):
+                before, demand = (values_of(kind, columns, i) for kind in (Supply, Demand))
+                after, _ = drained(state.cells[i % len(state.cells)], before, demand, DT)
+                write(after, columns, i)
         else:
-            launch()
-        if state.columns["bell"][0]:
+            batteries.drain(DT)
+        if batteries.take_event():
             told.append(step)
-            state.columns["bell"][0] = state.columns["battery_event"][...] = 0
+            columns["battery_event"][...] = 0
     return told
 
 
@@ -322,7 +326,12 @@ def test_bad_parameters_are_refused(field, changes):
 def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
     """An unlimited speed would become not a number, or go on without charge."""
     cells = cells_of(battery(), IdealMotor())
-    full = supply(cells, 1.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
-    empty = supply(cells, 0.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
-    assert full[5:7] == (math.inf, 0.0)
-    assert empty[4:7] == (1, 0.0, 0.0)
+    demand, none = Demand(0.0, 0.0, 1.0, 1.0, 1.0, 1.0), Vec3(0.0, 0.0, 0.0)
+    full, empty = (
+        supplied(
+            cells, Supply(c, 0.0, 0.0, none, 0, cells.rated_voltage, 0.0, 0.0, 0.0, 0, 0), 100.0, demand, 0.04
+        )
+        for c in (1.0, 0.0)
+    )
+    assert (full.highest_speed, full.lowest_speed) == (math.inf, 0.0)
+    assert (empty.empty, empty.highest_speed, empty.lowest_speed) == (1, 0.0, 0.0)

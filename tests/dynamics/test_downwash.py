@@ -1,17 +1,21 @@
 """Tests of downwash against the jet's momentum, speeds measured below quadrotors, and forces by hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from pegasus import ConfigError, Multirotor, Simulation
-from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.step_math import Real, Vec3, dot, sqrt
+from pegasus.core.columns import own_columns
+from pegasus.core.rotor_air import Wakes
 from pegasus.dynamics import Downwash, IdealMotor, PropellerThrust, QuadraticDrag
-from pegasus.dynamics.downwash import JetFrame, WakeRows, blow, form_jet, half_width
+from pegasus.dynamics.downwash import Blown, JetSource, blown, formed_jet, half_width
+from pegasus.model.rotors import RotorLayout
+from tests.core.plain_step import values_of
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 JET = Downwash()
@@ -248,80 +252,90 @@ def test_a_file_gives_it():
             Downwash(**{field: 0.0})
 
 
-def rows_of(count, seed=2):
-    """Return columns of bodies close together, of two kinds with four and with six rotors."""
-    rng = np.random.default_rng(seed)
-    orientation = rng.normal(size=(count, 4)) * [0.2, 0.2, 0.5, 1.0]
-    lift = rng.normal(size=(count, 3)) + np.array([0.0, 0.0, 12.0])
-    lift[3::5] = 0.0
-    frames = [
-        JetFrame(
-            rotor_count=4, center=Vec3(0.0, 0.1, 0.0), disc_radius=0.25, size=0.5, has_jet=True, has_law=True
-        ),
-        JetFrame(
-            rotor_count=6, center=Vec3(0.0, 0.0, 0.05), disc_radius=0.4, size=0.9, has_jet=True, has_law=True
-        ),
+ROTORS = [np.random.default_rng(5).normal(size=(r, 3)) * 0.3 for r in (4, 6)]
+
+
+def close_together(count=9):
+    """Return vehicles of two kinds with four and six rotors, and columns of their rows close together."""
+    rng = np.random.default_rng(2)
+    vehicles = [
+        SimpleNamespace(
+            count=1,
+            rotor_count=len(ROTORS[k % 2]),
+            layout=RotorLayout(ROTORS[k % 2], np.array([[0.0, 0.0, 1.0]] * len(ROTORS[k % 2])), np.ones(6)),
+            spec=SimpleNamespace(propeller=SimpleNamespace(diameter=0.25)),
+            downwash=JETS[k % 2],
+            parameters=[SimpleNamespace(downwash=JETS[k % 2])],
+        )
+        for k in range(count)
     ]
-    return {
-        "kind": (np.arange(count) % 2).astype(np.int32),
-        "frame": frames,
-        "downwash": [JET, Downwash(spreading_rate=0.1, reach=20.0)],
-        "rotor_position": rng.normal(size=(2, 6, 3)) * 0.3,
-        "position": rng.uniform(-3.0, 3.0, (count, 3)),
-        "orientation": orientation / np.sqrt((orientation**2).sum(axis=1, keepdims=True)),
-        "velocity": rng.normal(size=(count, 3)),
-        "rotor_force": lift,
-        "wind": rng.normal(size=(count, 3)),
-        "air_density": rng.uniform(0.9, 1.2, count),
-        "center": np.zeros((count, 3)),
-        "axis": np.zeros((count, 3)),
-        "momentum": np.zeros(count),
-        "wake": np.zeros((count, 6, 3)),
-    }
+    columns = own_columns(count, 6, 6)
+    columns["position"][...] = rng.uniform(-3.0, 3.0, (count, 3))
+    orientation = rng.normal(size=(count, 4)) * [0.2, 0.2, 0.5, 1.0]
+    columns["orientation"][...] = orientation / np.sqrt((orientation**2).sum(axis=1, keepdims=True))
+    columns["rotor_force"][...] = rng.normal(size=(count, 3)) + np.array([0.0, 0.0, 12.0])
+    columns["rotor_force"][3::5] = 0.0
+    columns["velocity"][...], columns["wind"][...] = rng.normal(size=(2, count, 3))
+    columns["air_density"][...] = rng.uniform(0.9, 1.2, count)
+    return vehicles, columns
 
 
-FORM, BLOW = Kernel(form_jet), Kernel(blow)
+JETS = JET, Downwash(spreading_rate=0.1, reach=20.0)
+
+
+def jets_in_python(vehicles, columns):
+    """Return the jets of all vehicles."""
+    made = []
+    for k, vehicle in enumerate(vehicles):
+        place, radius = ROTORS[k % 2], np.sqrt(vehicle.rotor_count) * 0.125
+        columns |= {"middle": np.tile(place.mean(axis=0), (9, 1)), "disc_radius": np.full(9, radius)}
+        made.append(formed_jet(values_of(JetSource, columns, k)))
+    return made
 
 
 def test_python_and_compiled_code_give_the_same_bits():
     """Debugging in Python would show other wakes than compiled code."""
-    compiled, plain = rows_of(9), rows_of(9)
-    rows = Rows(WakeRows, compiled)
-    FORM.launch(rows, 9)()
-    BLOW.launch(rows, 54, 9, 6)()
-    python = Rows(WakeRows, plain).python
-    for i in range(9):
-        form_jet(i, python)
-    for k in range(54):
-        blow(k, python, 9, 6)
-    for name in ("center", "axis", "momentum", "wake"):
-        np.testing.assert_array_equal(compiled[name], plain[name], err_msg=name)
-    assert (compiled["momentum"] > 0).sum() == 7
-    assert (compiled["wake"][::2, 4:] == 0.0).all()
+    vehicles, columns = close_together()
+    Wakes(vehicles, columns).update()
+    jets = jets_in_python(vehicles, {**columns})
+    for k, vehicle in enumerate(vehicles):
+        none = [(0.0, 0.0, 0.0)] * vehicle.rotor_count
+        given = {
+            **columns,
+            "number": np.arange(9.0),
+            "rotor_position": {k: ROTORS[k % 2]},
+            "wake": {k: np.array(none)},
+        }
+        target = values_of(Blown, given, k, vehicle.rotor_count)
+        for other, (jet, source) in enumerate(zip(jets, vehicles, strict=True)):
+            law, size = type(source.downwash).law, source.layout.span
+            target = replace(target, wake=blown(law, source.downwash, jet, float(other), size, target))
+        expected = np.array([[w[n] for n in range(3)] for w in target.wake])
+        np.testing.assert_array_equal(columns["wake"][k, : vehicle.rotor_count], expected)
+    assert sum(jet.momentum > 0 for jet in jets) == 7
 
 
 def test_wakes_are_sums_of_the_jets_of_the_others():
     """A jet would be omitted, counted twice, or act on its own vehicle."""
-    columns = rows_of(9)
-    rows = Rows(WakeRows, columns)
-    FORM.launch(rows, 9)()
-    BLOW.launch(rows, 54, 9, 6)()
+    vehicles, columns = close_together()
+    Wakes(vehicles, columns).update()
+    jets = jets_in_python(vehicles, {**columns})
     rotation = matrix_from_quaternion(columns["orientation"])
-    for i in range(9):
-        kind = columns["kind"][i]
-        count = columns["frame"][kind].rotor_count
-        places = columns["position"][i] + columns["rotor_position"][kind, :count] @ rotation[i].T
-        expected = np.zeros((count, 3))
-        for j in range(9):
-            jet = columns["downwash"][columns["kind"][j]]
+    for i, vehicle in enumerate(vehicles):
+        places = columns["position"][i] + ROTORS[i % 2] @ rotation[i].T
+        expected = np.zeros((vehicle.rotor_count, 3))
+        for j, (jet, source) in enumerate(zip(jets, vehicles, strict=True)):
+            center, axis = (np.array([v[n] for n in range(3)]) for v in (jet.center, jet.axis))
             if j != i:
-                expected += jet.velocity(
-                    (places - columns["center"][j])[None],
-                    axis=columns["axis"][j : j + 1],
-                    momentum=columns["momentum"][j : j + 1],
-                    size=columns["frame"][columns["kind"][j]].size,
+                expected += source.downwash.velocity(
+                    (places - center)[None],
+                    axis=axis[None],
+                    momentum=np.array([jet.momentum]),
+                    size=source.layout.span,
                 )[0]
-        np.testing.assert_allclose(columns["wake"][i, :count], expected, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            columns["wake"][i, : vehicle.rotor_count], expected, rtol=1e-12, atol=1e-15
+        )
     assert np.abs(columns["wake"]).max() > 1.0
 
 

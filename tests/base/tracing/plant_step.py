@@ -17,17 +17,15 @@ KINDS = {"position": Vec3, "orientation": Quat, "velocity": Vec3, "angular_veloc
 def step_of(vehicle: Multirotor, dt: float) -> Any:
     """Return the step of a vehicle as a function of its state, rotor speeds and commands."""
     (machine,) = vehicle.machines
-    ones, zero = (1.0,) * vehicle.rotor_count, Vec3(0.0, 0.0, 0.0)
+    zero = Vec3(0.0, 0.0, 0.0)
     fastest = vehicle.motor.max_speed
 
     def step(
         position: Vec3, orientation: Quat, velocity: Vec3, turning: Vec3, speeds: Reals, command: Reals
     ) -> tuple[Vec3, Quat, Vec3, Vec3, Reals]:
         state = State(position, orientation, velocity, turning, speeds, (zero,) * len(speeds))
-        inputs = Inputs(
-            command, ones, ones, ones, 0.0, fastest, 0.0, zero, 1.225, Vec3(0.0, 0.0, -9.80665), zero, zero
-        )
-        end = advance(machine, state, inputs, None, None, None, Real(dt))
+        inputs = Inputs(command, 0.0, fastest, 0.0, zero, 1.225, Vec3(0.0, 0.0, -9.80665), zero, zero)
+        end = advance(machine, state, inputs, None, None, None, None, Real(dt))
         return (
             end.free_position,
             end.free_orientation,

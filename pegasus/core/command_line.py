@@ -1,0 +1,68 @@
+"""Commands of a vehicle on their way to its drives, where faults delay or hold them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pegasus.base.arrays import Array, IntArray
+
+
+class CommandLine:
+    """Commands of N copies since the first fault began that acts now.
+
+    Args:
+        count: Number of copies N.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._sent: list[Array] = []
+        """Commands of the last steps [rad/s], the newest last, shape (N, R) each."""
+        self._lag: IntArray = np.zeros((count, 0), dtype=np.int64)
+        self._reached: Array = np.zeros((count, 0))
+        """Commands that the drives had in the last step [rad/s], shape (N, R)."""
+
+    def clear(self) -> None:
+        """Forget all commands."""
+        self._sent = []
+
+    def begin(self, command: Array) -> None:
+        """Note the commands of the last step when a fault begins.
+
+        Args:
+            command: The commands [rad/s], shape (N, R).
+        """
+        if not self._sent:
+            self._sent, self._reached = [command.copy()], command.copy()
+            self._lag = np.zeros(command.shape, dtype=np.int64)
+
+    def forget(self, rows: IntArray) -> None:
+        """Take the drives of copies as at rest, without commands on their way.
+
+        Args:
+            rows: Indices of the copies.
+        """
+        for values in (*self._sent, self._lag, self._reached):
+            values[rows] = 0
+
+    def pass_on(self, columns: Mapping[str, Array]) -> None:
+        """Set the commands that reach the drives in place of the given ones.
+
+        A command is late by the sum of the delays, and none comes twice: a delay that begins or grows is felt
+        as commands that fail to come. A drive that holds its command holds that which reached it last.
+
+        Args:
+            columns: `command`, `command_delay`, `command_held` and `override` by name.
+        """
+        delay, held = columns["command_delay"], columns["command_held"] != 0.0
+        if not delay.any() and not held.any():
+            self.clear()
+            return
+        self._lag = np.minimum(self._lag + 1, delay.astype(np.int64))
+        self._sent = [*self._sent, columns["command"].copy()][-1 - int(delay.max()) :]
+        arrived = self._sent[-1].copy()
+        for lag in np.unique(self._lag[self._lag > 0]).tolist():
+            late = self._lag == lag
+            arrived[late] = self._sent[-1 - lag][late]
+        self._reached = np.where(held, self._reached, arrived)
+        columns["override"][...] = np.where(held | (self._lag > 0), self._reached, np.nan)
