@@ -1,4 +1,4 @@
-"""Compilation of step functions by NVIDIA Warp, and the rows that they run over."""
+"""NVIDIA Warp as the compiler: its start, its devices, and its cache of compiled code."""
 
 import contextlib
 import functools
@@ -7,19 +7,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin
 
-import numpy as np
 import warp as wp
 
-from pegasus.base.components import annotations_of
 from pegasus.base.errors import ConfigError
-from pegasus.base.launches import Launch
-from pegasus.base.step_math import Table
 from pegasus.base.system import user_cache
-from pegasus.base.warp_translation import NUMBERS, filled_struct, kernel_of, rows_struct, struct_of
 
 try:
     import fcntl
@@ -52,107 +46,6 @@ def _initialize() -> None:
         wp.init()  # type: ignore[no-untyped-call]
 
 
-class Kernel:
-    """Step function of rows, compiled: `function(i, rows, ...)` is called for each row i.
-
-    Args:
-        function: The function; its arguments after `i` are the dataclass of columns and plain numbers.
-    """
-
-    saved_as = "code"
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function = function
-        self._kernel: Any = None
-
-    def launch(self, rows: "Rows", count: int, *values: float, apart: bool = False) -> "Launch":
-        """Return a prepared launch over rows 0 to count - 1.
-
-        Args:
-            rows: The rows.
-            count: Number of rows.
-            values: Arguments after the rows.
-            apart: Whether no row reads what another writes: several threads may then run many rows.
-        """
-        with _LOCK:
-            if self._kernel is None:
-                self._kernel = _loaded(self._function, rows.device)
-        return Launch(self._kernel, rows, count, values, apart=apart)
-
-
-@functools.cache
-def shared_kernel(function: Callable[..., None]) -> Kernel:
-    """Return the kernel of a step function, the same one at each call.
-
-    Args:
-        function: The step function.
-    """
-    return Kernel(function)
-
-
-class Rows:
-    """Columns of rows: in memory shared with NumPy, or copies of it on a GPU.
-
-    Args:
-        kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
-        arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
-            parameter structures; also arrays of `device_arrays`, which are used without a copy.
-        device: `cpu`, or a GPU such as `cuda:0`, on which `upload` and `download` copy the columns.
-
-    Raises:
-        ConfigError: If there is no such device.
-    """
-
-    saved_as = "nothing"
-
-    def __init__(self, kind: type, arrays: Mapping[str, Any], *, device: str = "cpu") -> None:
-        start_warp()
-        self.device = device_named(device)
-        self._kind, self._arrays = kind, dict(arrays)
-        self._kept: list[Any] = []
-        self._copies: list[tuple[Any, Any]] = []
-        self.structure = rows_struct(kind)()
-        for name, (element, dimensions) in _columns_of(kind).items():
-            values = arrays[name]
-            if isinstance(values, wp.array):
-                self._kept.append(values)
-                setattr(self.structure, name, values)
-                continue
-            if device == "cpu" and element in NUMBERS:
-                _share(getattr(self.structure._ctype, name), values, dimensions)
-                self._kept.append(values)
-                continue
-            made, structures = _array(values, element, dimensions, device)
-            self._kept += [values, made, structures]
-            setattr(self.structure, name, made)
-            if device != "cpu" and not structures:
-                self._copies.append((values, made))
-
-    def exchange(self, arrays: Mapping[str, Any]) -> None:
-        """Read and write other arrays of numbers of the same types, on the CPU; the caller keeps them."""
-        self._arrays, self._kept = {}, []
-        for name, (_, dimensions) in _columns_of(self._kind).items():
-            _share(getattr(self.structure._ctype, name), arrays[name], dimensions)
-
-    @functools.cached_property
-    def python(self) -> Any:
-        """The same rows for plain Python."""
-        made: Any = object.__new__(self._kind)
-        for name, hint in annotations_of(self._kind).items():
-            made.__dict__[name] = get_origin(hint)(self._arrays[name], *get_args(hint))
-        return made
-
-    def upload(self) -> None:
-        """Copy the columns from NumPy's arrays to the GPU; nothing to do on the CPU."""
-        for values, made in self._copies:
-            made.assign(values)
-
-    def download(self) -> None:
-        """Copy the columns from the GPU into NumPy's arrays, when its launches are done."""
-        for values, made in self._copies:
-            values[...] = made.numpy().reshape(values.shape)
-
-
 def device_named(name: str) -> str:
     """Return the full name of a device: `cpu`, or that of a GPU.
 
@@ -176,72 +69,6 @@ def device_named(name: str) -> str:
         value=name,
         remedy="choose one of these; a GPU needs the driver of NVIDIA",
     )
-
-
-@functools.cache
-def _columns_of(kind: Any) -> dict[str, tuple[Any, int]]:
-    """Return the element and the number of dimensions of each column or table of a dataclass."""
-    return {
-        name: (get_args(hint)[0], 2 if get_origin(hint) is Table else 1)
-        for name, hint in annotations_of(kind).items()
-    }
-
-
-def _share(place: Any, values: Any, dimensions: int) -> None:
-    """Let an array of a structure of Warp be the memory of NumPy's; an array object costs five times as much.
-
-    Args:
-        place: Descriptor of the array in the structure: address, shape and strides.
-        values: Numbers, contiguous.
-        dimensions: Number of dimensions.
-    """
-    assert isinstance(values, np.ndarray)
-    assert values.flags.c_contiguous
-    place.data, place.grad, place.ndim = values.__array_interface__["data"][0], 0, dimensions
-    for k in range(dimensions):
-        place.shape[k], place.strides[k] = values.shape[k], values.strides[k]
-
-
-def _array(values: Any, element: type, dimensions: int, device: str) -> tuple[Any, list[Any]]:
-    """Return an array of Warp, and its structures if it is made of them."""
-    if element not in NUMBERS:
-        structures = [filled_struct(element, value, device) for value in values]
-        kind = struct_of(element)
-        return wp.array(structures, dtype=kind, device=device), structures
-    assert isinstance(values, np.ndarray)
-    assert values.flags.c_contiguous
-    kind = NUMBERS[element]
-    made: Any = wp.array(
-        values,
-        dtype=kind,
-        ndim=dimensions,
-        device=device,
-        copy=device != "cpu",
-    )
-    return made, []
-
-
-def _loaded(function: Callable[..., None], device: str) -> Any:
-    """Return the kernel of a function, compiled for a device or from the cache.
-
-    Raises:
-        ConfigError: If it cannot be compiled or cached.
-    """
-    start_warp()
-    try:
-        kernel = kernel_of(function)
-        announce_compilation(kernel.module.name)
-        if device == "cpu":
-            with compiled_once(kernel.module.name):
-                kernel.module.load("cpu")
-    except Exception as error:
-        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise ConfigError(
-            f"{function.__name__} cannot be compiled: {reason}",
-            field="step",
-            remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
-        ) from error
-    return kernel
 
 
 @contextlib.contextmanager

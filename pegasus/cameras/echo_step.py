@@ -1,184 +1,85 @@
-"""Echoes of a lidar scan as step functions: the lidar equation, range noise, lost echoes, and points."""
+"""Echoes of a lidar scan as laws of a ray: the lidar equation, range noise, and lost echoes."""
 
+import math
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Column, Real, Vec3, magnitude
-
-BLOCK = 256
-"""Rays per row of a launch: all arguments are copied for each row."""
-_LARGEST = 1.7976931348623157e308
+from pegasus.base.step_math import Real, Vec3, magnitude
 
 
-@dataclass
-class EchoRows:
-    """K rays of a scan, their hits and random numbers, and their echoes."""
+@dataclass(frozen=True)
+class Ray:
+    """A ray of a scan, its hit and its random numbers."""
 
-    direction: Column[Vec3]
-    """Unit directions in the world."""
-    surface_normal: Column[Vec3]
-    """Unit normals of the surfaces hit, in the world."""
-    true_distance: Column[Real]
-    """Distances of the hits [m], infinite without a hit."""
-    material: Column[int]
-    """Indices of the materials hit; -1 without a hit."""
-    hit_entity: Column[int]
-    """Indices of the entities hit."""
-    reflectance: Column[Real]
-    """Reflectance of each material, NaN where unknown; the last element is that of none."""
-    unknown: Column[int]
-    """1 if a material of unknown reflectance is hit; one row."""
-    deviate: Column[Real]
-    """Standard normal numbers of the range noise."""
-    chance: Column[Real]
-    """Uniform numbers from 0 to 1 that decide whether echoes are lost."""
-    reach: Column[Real]
-    """Measured distances [m], infinite without an echo."""
-    power: Column[Real]
-    """Intensities, 0 without an echo."""
-    entity: Column[int]
-    """Indices of the entities, -1 without an echo."""
+    direction: Vec3
+    """Unit direction in the world."""
+    surface_normal: Vec3
+    """Unit normal of the surface hit, in the world."""
+    distance: Real
+    """Distance of the hit [m], infinite without one."""
+    reflectance: Real
+    """Reflectance of the material hit."""
+    entity: int
+    """Index of the entity hit."""
+    deviate: Real
+    """Standard normal number of the range noise."""
+    chance: Real
+    """Uniform number from 0 to 1 that decides whether the echo is lost."""
 
 
-@dataclass
-class PointRows:
-    """Scan of C columns of R rings, column by column, and its K echoes as points."""
+@dataclass(frozen=True)
+class Detector:
+    """Numbers of a lidar; see `pegasus.cameras.lidar_model.LidarModel`."""
 
-    reach: Column[Real]
-    """Distances of the echoes [m], infinite without one, C R rows."""
-    power: Column[Real]
-    """Intensities, C R rows."""
-    entity: Column[int]
-    """Indices of the entities, C R rows."""
-    direction: Column[Vec3]
-    """Unit directions in the sensor frame, C R rows."""
-    world_direction: Column[Vec3]
-    """The same in the world."""
-    place: Column[Vec3]
-    """Positions of the sensor in the world at each column [m], C rows."""
-    delay: Column[Real]
-    """Firing time of each column relative to the stamp [s], C rows."""
-    point: Column[Vec3]
-    """Points in the sensor frame [m], K rows."""
-    world_point: Column[Vec3]
-    """Points in the world [m], K rows."""
-    point_reach: Column[Real]
-    """Distances of the points [m], K rows."""
-    point_power: Column[Real]
-    """Intensities of the points, K rows."""
-    point_ring: Column[int]
-    """Rings of the points, K rows."""
-    point_column: Column[int]
-    """Columns of the points, K rows."""
-    point_delay: Column[Real]
-    """Firing times of the points relative to the stamp [s], K rows."""
-    point_entity: Column[int]
-    """Entities of the points, K rows."""
+    min_range: float
+    max_range: float
+    min_intensity: float
+    reference_range: float
+    noise_sigma: float
+    proportional_noise: float
+    noisy: int
+    """1 if there is range noise, else 0."""
+    dropout: float
+    range_dropout: float
+    grazing_dropout: float
+    lossy: int
+    """1 if echoes are lost by chance, else 0."""
 
 
-def find_echoes(
-    i: int,
-    rows: EchoRows,
-    ray_count: int,
-    material_count: int,
-    min_range: Real,
-    max_range: Real,
-    min_intensity: Real,
-    reference_range: Real,
-    noise_sigma: Real,
-    proportional_noise: Real,
-    noisy: int,
-    dropout: Real,
-    range_dropout: Real,
-    grazing_dropout: Real,
-    lossy: int,
-    nothing: Real,
-) -> None:
-    """Compute the echoes of one block of rays.
+@dataclass(frozen=True)
+class Echo:
+    """Echo of a ray."""
+
+    range: Real
+    """Measured distance [m], infinite without an echo."""
+    intensity: Real
+    """Intensity, 0 without an echo."""
+    entity: int
+    """Index of the entity, -1 without an echo."""
+
+
+def echo_of(p: Detector, ray: Ray) -> Echo:
+    """Return the echo of a ray.
 
     Args:
-        i: Number of the block.
-        rows: The rays.
-        ray_count: Number of all rays.
-        material_count: Number of materials.
-        min_range: Minimum range [m].
-        max_range: Maximum range [m].
-        min_intensity: Detection threshold.
-        reference_range: See `lambertian_intensity`.
-        noise_sigma: See `range_sigma`.
-        proportional_noise: See `range_sigma`.
-        noisy: 1 if there is range noise, else 0.
-        dropout: See `survival_probability`.
-        range_dropout: See `survival_probability`.
-        grazing_dropout: See `survival_probability`.
-        lossy: 1 if echoes are lost by chance, else 0.
-        nothing: Infinity.
+        p: The lidar.
+        ray: The ray.
     """
-    last = (i + 1) * BLOCK
-    if last > ray_count:
-        last = ray_count
-    for k in range(i * BLOCK, last):
-        reach = nothing
-        power = 0.0
-        entity = -1
-        distance = rows.true_distance[k]
-        if distance <= _LARGEST:
-            cosine = incidence_cosine(rows.direction[k], rows.surface_normal[k])
-            material = rows.material[k]
-            if material < 0:
-                material = material_count
-            reflectance = rows.reflectance[material]
-            if reflectance != reflectance:
-                rows.unknown[0] = 1
-            intensity = lambertian_intensity(distance, cosine, reflectance, reference_range)
-            measured = distance
-            if noisy == 1:
-                measured = distance + range_sigma(distance, noise_sigma, proportional_noise) * rows.deviate[k]
-            survives = 1
-            if lossy == 1:
-                probability = survival_probability(
-                    distance, cosine, max_range, dropout, range_dropout, grazing_dropout
-                )
-                if rows.chance[k] >= probability:
-                    survives = 0
-            if (
-                survives == 1
-                and intensity >= min_intensity
-                and measured >= min_range
-                and measured <= max_range
-            ):
-                reach = measured
-                power = intensity
-                entity = rows.hit_entity[k]
-        rows.reach[k] = reach
-        rows.power[k] = power
-        rows.entity[k] = entity
-
-
-def write_points(i: int, rows: PointRows, column_count: int, ring_count: int) -> None:
-    """Write the echoes of a scan as points, in the order of measurement.
-
-    Args:
-        i: Column of the first points.
-        rows: The scan and the points.
-        column_count: Number of columns C.
-        ring_count: Number of rings R.
-    """
-    k = 0
-    for column in range(i, column_count):
-        place = rows.place[column]
-        for ring in range(ring_count):
-            ray = column * ring_count + ring
-            reach = rows.reach[ray]
-            if reach <= _LARGEST:
-                rows.point[k] = rows.direction[ray] * reach
-                rows.world_point[k] = rows.world_direction[ray] * reach + place
-                rows.point_reach[k] = reach
-                rows.point_power[k] = rows.power[ray]
-                rows.point_ring[k] = ring
-                rows.point_column[k] = column
-                rows.point_delay[k] = rows.delay[column]
-                rows.point_entity[k] = rows.entity[ray]
-                k += 1
+    distance = ray.distance
+    cosine = incidence_cosine(ray.direction, ray.surface_normal)
+    intensity = lambertian_intensity(distance, cosine, ray.reflectance, p.reference_range)
+    measured = distance
+    if p.noisy == 1:
+        measured = distance + range_sigma(distance, p.noise_sigma, p.proportional_noise) * ray.deviate
+    heard = distance < math.inf and intensity >= p.min_intensity
+    heard = heard and measured >= p.min_range and measured <= p.max_range
+    if p.lossy == 1:
+        probability = survival_probability(
+            distance, cosine, p.max_range, p.dropout, p.range_dropout, p.grazing_dropout
+        )
+        heard = heard and ray.chance < probability
+    if heard:
+        return Echo(measured, intensity, ray.entity)
+    return Echo(math.inf, 0.0, -1)
 
 
 def incidence_cosine(direction: Vec3, normal: Vec3) -> Real:

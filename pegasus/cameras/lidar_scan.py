@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.cameras.echo_step import BLOCK, EchoRows, PointRows, find_echoes, write_points
+from pegasus.base.step_math import Quat, Vec3, rotate
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.cameras.echo_step import Detector, Ray, echo_of
 from pegasus.cameras.lidar_model import Indices, LidarModel, ScanReturns
-from pegasus.cameras.ray_step import AimRows, aim
+from pegasus.cameras.ray_step import pose_between
 from pegasus.contracts.renderer import Returns
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.scene.scene import Entity, Scene
@@ -181,7 +183,8 @@ class ScanCapture:
 
     def _echoes(self, copy: int, rays: Array, hits: Returns) -> ScanReturns:
         """Return the echoes of rays with directions of shape (C R, 3)."""
-        from pegasus.base.row_calls import run_rows
+        # Not at the top: it imports Warp, which vehicles without lidars do not need.
+        from pegasus.base.tracing.launches import program_of
 
         lidar, count = self._lidar, len(rays)
         # The seed was drawn when the scan was due, so that noise does not depend on when rays are cast.
@@ -189,43 +192,43 @@ class ScanCapture:
         generator = np.random.Generator(np.random.SFC64(int(self._seeds[copy])))
         noisy = lidar.noise_sigma > 0 or lidar.proportional_noise > 0
         lossy = lidar.dropout > 0 or lidar.range_dropout > 0 or lidar.grazing_dropout > 0
-        unused, unknown = np.zeros(0), np.zeros(1, np.int32)
-        reflectance = lidar.reflectances.known(self.visuals.materials)
-        reach, power, entity = np.empty(count), np.empty(count), np.empty(count, np.int32)
+        known = lidar.reflectances.known(self.visuals.materials)
+        # The last reflectance is that of none, whose number is -1.
+        reflectance = known[hits.material]
+        if np.isnan(reflectance[np.isfinite(hits.distance)]).any():
+            reflectance = self._reflectance(hits.material)[hits.material]
+        p = uniform(
+            "p",
+            Detector(
+                min_range=lidar.min_range,
+                max_range=lidar.max_range,
+                min_intensity=lidar.min_intensity,
+                reference_range=lidar.reference_range,
+                noise_sigma=lidar.noise_sigma,
+                proportional_noise=lidar.proportional_noise,
+                noisy=int(noisy),
+                dropout=lidar.dropout,
+                range_dropout=lidar.range_dropout,
+                grazing_dropout=lidar.grazing_dropout,
+                lossy=int(lossy),
+            ),
+        )
+        reach, power, entity = np.empty(count), np.empty(count), hits.entity.astype(np.int32)
         arrays = {
+            **uniform_values(p),
             "direction": rays,
             "surface_normal": hits.normal,
-            "true_distance": hits.distance,
-            "material": hits.material,
-            "hit_entity": hits.entity,
+            "distance": hits.distance,
             "reflectance": reflectance,
-            "unknown": unknown,
-            "deviate": generator.standard_normal(count) if noisy else unused,
-            "chance": generator.random(count) if lossy else unused,
-            "reach": reach,
-            "power": power,
             "entity": entity,
+            "range": reach,
+            "intensity": power,
         }
-        values = (
-            count,
-            len(reflectance) - 1,
-            lidar.min_range,
-            lidar.max_range,
-            lidar.min_intensity,
-            lidar.reference_range,
-            lidar.noise_sigma,
-            lidar.proportional_noise,
-            int(noisy),
-            lidar.dropout,
-            lidar.range_dropout,
-            lidar.grazing_dropout,
-            int(lossy),
-            np.inf,
-        )
-        run_rows(find_echoes, EchoRows, arrays, -(-count // BLOCK), *values)
-        if unknown[0]:
-            reflectance[:] = self._reflectance(hits.material)
-            run_rows(find_echoes, EchoRows, arrays, -(-count // BLOCK), *values)
+        if noisy:
+            arrays["deviate"] = generator.standard_normal(count)
+        if lossy:
+            arrays["chance"] = generator.random(count)
+        program_of(echo_of, p, column("", Ray), outputs=("",), count=count).launch(arrays, count)()
         grid = lidar.shape[::-1]
         return ScanReturns(reach.reshape(grid).T, power.reshape(grid).T, entity.reshape(grid).T)
 
@@ -237,46 +240,30 @@ def points_of(scan: LidarScan, world_directions: Array) -> PointCloud:
         scan: The scan.
         world_directions: Unit directions of its rays in the world, shape (C, R, 3).
     """
-    from pegasus.base.row_calls import run_rows
+    # Columns come first, in the order in which they fire.
+    reach = scan.range.T
+    column, ring = np.isfinite(reach).nonzero()
+    found = column * len(scan.range) + ring
 
-    rings, columns = scan.range.shape
-    reach = _by_column(scan.range, np.float64)
-    count = int(np.count_nonzero(np.isfinite(reach)))
-    cloud = PointCloud(
-        points=np.empty((count, 3)),
-        world_points=np.empty((count, 3)),
-        range=np.empty(count),
-        intensity=np.empty(count),
-        ring=np.empty(count, np.int32),
-        column=np.empty(count, np.int32),
-        time_offset=np.empty(count),
-        entity=np.empty(count, np.int32),
+    def chosen(grid: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the values of the echoes, of a grid with shape (C, R, ...)."""
+        return grid.reshape(-1, *grid.shape[2:]).take(found, axis=0)
+
+    distance = chosen(reach)
+    points, world_points = chosen(scan.directions.swapaxes(0, 1)), chosen(world_directions)
+    points *= distance[:, None]
+    world_points *= distance[:, None]
+    world_points += scan.position.take(column, axis=0)
+    return PointCloud(
+        points=points,
+        world_points=world_points,
+        range=distance,
+        intensity=chosen(scan.intensity.T),
+        ring=ring.astype(np.int32),
+        column=column.astype(np.int32),
+        time_offset=scan.time_offset.take(column),
+        entity=chosen(scan.entity.T),
     )
-    arrays = {
-        "reach": reach,
-        "power": _by_column(scan.intensity, np.float64),
-        "entity": _by_column(scan.entity, np.int32),
-        "direction": _by_column(scan.directions, np.float64).reshape(-1, 3),
-        "world_direction": np.ascontiguousarray(world_directions).reshape(-1, 3),
-        "place": np.ascontiguousarray(scan.position),
-        "delay": scan.time_offset,
-        "point": cloud.points,
-        "world_point": cloud.world_points,
-        "point_reach": cloud.range,
-        "point_power": cloud.intensity,
-        "point_ring": cloud.ring,
-        "point_column": cloud.column,
-        "point_delay": cloud.time_offset,
-        "point_entity": cloud.entity,
-    }
-    run_rows(write_points, PointRows, arrays, 1, columns, rings)
-    return cloud
-
-
-def _by_column(grid: npt.NDArray[Any], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return values of shape (R, C, ...) column by column, contiguous, shape (C R, ...)."""
-    columns = np.ascontiguousarray(grid.swapaxes(0, 1), dtype=kind)
-    return columns.reshape(-1, *columns.shape[2:])
 
 
 def aim_columns(
@@ -294,7 +281,8 @@ def aim_columns(
     Returns:
         Positions, shape (C, 3), rotations sensor to world, shape (C, 3, 3), and directions, shape (C, R, 3).
     """
-    from pegasus.base.row_calls import run_rows
+    # Not at the top: it imports Warp, which vehicles without lidars do not need.
+    from pegasus.base.tracing.launches import program_of
 
     stamps = history.stamps
     position = np.array([each[copy] for each in history.position], dtype=np.float64)
@@ -303,21 +291,36 @@ def aim_columns(
         # A second pose alike.
         stamps = np.array([stamps[0], stamps[0] + 1.0])
         position, orientation = position.repeat(2, axis=0), orientation.repeat(2, axis=0)
-    first = np.searchsorted(times, stamps).astype(np.int32)
+    first = np.searchsorted(times, stamps)
     first[0], first[-1] = 0, len(times)
+    # Number of the interval between instants in which each column fires.
+    k = np.arange(len(stamps) - 1).repeat(np.diff(first))
     columns, rings = directions.shape[:2]
     place, rotation, world = np.empty((columns, 3)), np.empty((columns, 3, 3)), np.empty((columns, rings, 3))
+    sensor = np.empty((columns, 4))
+    names = {"start": Vec3, "end": Vec3, "heading": Quat, "last_heading": Quat, "share": float}
+    inputs = (column(name, kind) for name, kind in names.items())
+    turn = uniform("mount", Vec3(*mount[0].tolist())), uniform("turn", Quat(*mount[1].tolist()))
+    poses = program_of(pose_between, *inputs, *turn, outputs=("",), count=columns)
     arrays = {
-        "stamp": np.ascontiguousarray(stamps, dtype=np.float64),
-        "body_position": position,
-        "body_orientation": orientation,
-        "first": first,
-        "firing": times,
-        "local": np.ascontiguousarray(directions, dtype=np.float64).reshape(-1, 3),
+        "start": position[k],
+        "end": position[k + 1],
+        "heading": orientation[k],
+        "last_heading": orientation[k + 1],
+        "share": (times - stamps[k]) / (stamps[k + 1] - stamps[k]),
         "place": place,
         "attitude": rotation,
-        "direction": world.reshape(-1, 3),
+        "sensor": sensor,
+        **uniform_values(turn[0]),
+        **uniform_values(turn[1]),
     }
-    values = *mount[0].tolist(), *mount[1].tolist()
-    run_rows(aim, AimRows, arrays, len(stamps) - 1, rings, *values)
+    poses.launch(arrays, columns)()
+    rays = program_of(
+        rotate, column("sensor", Quat), column("local", Vec3), outputs=("world",), count=columns * rings
+    )
+    arrays = {
+        "sensor": sensor.repeat(rings, axis=0),
+        "local": np.ascontiguousarray(directions, dtype=np.float64),
+    }
+    rays.launch({**arrays, "world": world}, columns * rings)()
     return place, rotation, world

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pegasus.base.fixed_sines import cosine_of, sine_and_cosine, sine_ratio, wide_cosine_of, wide_sine_ratio
 from pegasus.base.step_math import (
-    Column,
     Mat33,
     Quat,
     Real,
@@ -22,86 +21,39 @@ from pegasus.base.step_math import (
     rotate,
 )
 
-BLOCK = 128
-"""Points of a rosette per row of a launch."""
+
+@dataclass(frozen=True)
+class Pose:
+    """Pose of a sensor in the world."""
+
+    place: Vec3
+    """Position [m]."""
+    attitude: Mat33
+    """Rotation from the sensor."""
+    sensor: Quat
+    """The same as a quaternion."""
 
 
-@dataclass
-class AimRows:
-    """Body poses at S instants, and C columns of R rays that fire between them."""
-
-    stamp: Column[Real]
-    """The instants, in order [s], S rows."""
-    body_position: Column[Vec3]
-    """Origins of the body frame in the world [m], S rows."""
-    body_orientation: Column[Quat]
-    """Unit quaternions, body to world, S rows."""
-    first: Column[int]
-    """First column that fires in each interval between instants, and the number of columns, S rows."""
-    firing: Column[Real]
-    """Firing times of the columns [s], C rows."""
-    local: Column[Vec3]
-    """Unit directions in the sensor frame, column by column, C R rows."""
-    place: Column[Vec3]
-    """Positions of the sensor in the world at each firing [m], C rows."""
-    attitude: Column[Mat33]
-    """Sensor to world at each firing, C rows."""
-    direction: Column[Vec3]
-    """Unit directions in the world, C R rows."""
-
-
-@dataclass
-class RosetteRows:
-    """Points of a rosette."""
-
-    direction: Column[Vec3]
-    """Unit directions in the sensor frame."""
-
-
-def aim(
-    i: int,
-    rows: AimRows,
-    ring_count: int,
-    mount_x: Real,
-    mount_y: Real,
-    mount_z: Real,
-    turn_x: Real,
-    turn_y: Real,
-    turn_z: Real,
-    turn_w: Real,
-) -> None:
-    """Compute the poses and the rays of the columns that fire in an interval between known poses.
+def pose_between(
+    start: Vec3, end: Vec3, heading: Quat, last_heading: Quat, share: Real, mount: Vec3, turn: Quat
+) -> Pose:
+    """Return the pose of a sensor between two poses of its body.
 
     The position is linear in time and the turn has a constant rate; both are constant beyond the ends.
 
     Args:
-        i: Number of the interval.
-        rows: Poses and columns.
-        ring_count: Number of rings R.
-        mount_x: Position of the sensor in the body frame, x [m].
-        mount_y: The same, y.
-        mount_z: The same, z.
-        turn_x: Quaternion of the sensor to the body frame, x.
-        turn_y: The same, y.
-        turn_z: The same, z.
-        turn_w: The same, w.
+        start: Origin of the body frame at the first one, in the world [m].
+        end: The same at the second one.
+        heading: Unit quaternion of the first one, body to world.
+        last_heading: That of the second one.
+        share: Time since the first one by that between both.
+        mount: Position of the sensor in the body frame [m].
+        turn: Quaternion of the sensor to the body frame.
     """
-    mount = Vec3(mount_x, mount_y, mount_z)
-    turn = Quat(turn_x, turn_y, turn_z, turn_w)
-    start = rows.body_position[i]
-    move = rows.body_position[i + 1] - start
-    heading = rows.body_orientation[i]
-    half = half_turn(heading, rows.body_orientation[i + 1])
-    begin = rows.stamp[i]
-    duration = rows.stamp[i + 1] - begin
-    for column in range(rows.first[i], rows.first[i + 1]):
-        share = clamped((rows.firing[column] - begin) / duration, 0.0, 1.0)
-        body = quaternion_product(heading, turned_by(half * share))
-        sensor = quaternion_product(body, turn)
-        rows.place[column] = start + move * share + rotate(body, mount)
-        rows.attitude[column] = matrix_of(sensor)
-        for ray in range(column * ring_count, (column + 1) * ring_count):
-            rows.direction[ray] = rotate(sensor, rows.local[ray])
+    share = clamped(share, 0.0, 1.0)
+    body = quaternion_product(heading, turned_by(half_turn(heading, last_heading) * share))
+    sensor = quaternion_product(body, turn)
+    return Pose(start + (end - start) * share + rotate(body, mount), matrix_of(sensor), sensor)
 
 
 def half_turn(a: Quat, b: Quat) -> Vec3:
@@ -157,46 +109,28 @@ def euler_turn(roll: Real, pitch: Real, yaw: Real) -> Quat:
     return quaternion_product(Quat(0.0, 0.0, sy, cy), about_y)
 
 
-def trace_rosette(
-    i: int,
-    rows: RosetteRows,
-    count: int,
+def rosette_ray(
+    number: Real,
     quarter_fov: Real,
     first_start: Real,
     first_step: Real,
     second_start: Real,
     second_step: Real,
-) -> None:
-    """Compute one block of the directions of a rosette.
+) -> Vec3:
+    """Return the direction of a ray of a rosette in the sensor frame.
 
     Args:
-        i: Number of the block.
-        rows: The points.
-        count: Number of all points.
+        number: Number of the ray, from 1.
         quarter_fov: Quarter of the full opening angle [rad].
-        first_start: Angle of the first prism one point before the first [rad].
-        first_step: Turn of the first prism from point to point [rad].
-        second_start: Angle of the second prism one point before the first [rad].
-        second_step: Turn of the second prism from point to point [rad].
+        first_start: Angle of the first prism one ray before the first [rad].
+        first_step: Turn of the first prism from ray to ray [rad].
+        second_start: Angle of the second prism one ray before the first [rad].
+        second_step: Turn of the second prism from ray to ray [rad].
     """
-    begin = i * BLOCK
-    end = begin + BLOCK
-    if end > count:
-        end = count
-    s1, c1 = sine_and_cosine(first_start + first_step * Real(begin))
-    s2, c2 = sine_and_cosine(second_start + second_step * Real(begin))
-    # From point to point the prisms turn by the same angles.
-    t1, d1 = sine_and_cosine(first_step)
-    t2, d2 = sine_and_cosine(second_step)
-    for k in range(begin, end):
-        next_1 = s1 * d1 + c1 * t1
-        c1 = c1 * d1 - s1 * t1
-        s1 = next_1
-        next_2 = s2 * d2 + c2 * t2
-        c2 = c2 * d2 - s2 * t2
-        s2 = next_2
-        left = quarter_fov * (c1 + c2)
-        up = quarter_fov * (s1 + s2)
-        square = left * left + up * up
-        ratio = wide_sine_ratio(square)
-        rows.direction[k] = Vec3(wide_cosine_of(square), ratio * left, ratio * up)
+    s1, c1 = sine_and_cosine(first_start + first_step * number)
+    s2, c2 = sine_and_cosine(second_start + second_step * number)
+    left = quarter_fov * (c1 + c2)
+    up = quarter_fov * (s1 + s2)
+    square = left * left + up * up
+    ratio = wide_sine_ratio(square)
+    return Vec3(wide_cosine_of(square), ratio * left, ratio * up)

@@ -15,7 +15,8 @@ from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.fixed_sines import wide_cosine_of, wide_sine_ratio
 from pegasus.base.registry import Registry
-from pegasus.cameras.ray_step import BLOCK, RosetteRows, trace_rosette
+from pegasus.base.tracing import column, uniform
+from pegasus.cameras.ray_step import rosette_ray
 
 _MOST_RAYS = 2**24
 _OfArrays = Callable[[Array], Array]
@@ -150,15 +151,20 @@ class Rosette(ScanPattern):
             start: Time at which the scan begins [s].
             duration: Duration of the scan [s].
         """
-        from pegasus.base.row_calls import run_rows
+        # Not at the top: it imports Warp, which other patterns do not need.
+        from pegasus.base.tracing.launches import program_of
 
         count = self.point_count
-        directions = np.empty((count, 3))
+        names = "quarter_fov", "first_start", "first_step", "second_start", "second_step"
         angles = [
             angle for speed in self.prism_speeds for angle in (speed * start, speed * (duration / count))
         ]
-        arrays = {"direction": directions}
-        run_rows(trace_rosette, RosetteRows, arrays, -(-count // BLOCK), count, self.fov / 4, *angles)
+        numbers = (uniform(name, 0.0) for name in names)
+        program = program_of(rosette_ray, column("number"), *numbers, outputs=("direction",), count=count)
+        directions = np.empty((count, 3))
+        arrays = {"number": np.arange(1.0, count + 1.0), "direction": directions}
+        arrays |= {name: np.array([x]) for name, x in zip(names, (self.fov / 4, *angles), strict=True)}
+        program.launch(arrays, count)()
         return directions[:, None]
 
 

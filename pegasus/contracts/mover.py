@@ -31,6 +31,8 @@ class Mover(ABC):
     """Parts that are drawn and labelled; they belong to one entity or to several."""
     shapes: Sequence[Sequence[Collider]]
     """Collision shapes of each part in its frame; vehicles pass through a part without any."""
+    _last: tuple[float, BodyState] | None = None
+    """Time and motion that were last asked for: physics, recorders and renderers ask for the same."""
 
     @abstractmethod
     def poses(self, t: float) -> tuple[Array, Array]:
@@ -49,6 +51,8 @@ class Mover(ABC):
         Args:
             t: Simulation time [s].
         """
+        if self._last is not None and self._last[0] == t:
+            return self._last[1]
         position, orientation = self.poses(t)
         begin, end = max(t - _HALF_STEP, 0.0), t + _HALF_STEP
         (p, q), (p_end, q_end) = self.poses(begin), self.poses(end)
@@ -56,12 +60,14 @@ class Mover(ABC):
         # Both signs of a quaternion are the same orientation; the shorter rotation has w > 0.
         turned = np.where(turned[:, 3:] < 0.0, -turned, turned)
         spin = rotation_vector(turned) / (end - begin)
-        return BodyState(
+        motion = BodyState(
             position,
             orientation,
             (p_end - p) / (end - begin),
             rotate_inverse(matrix_from_quaternion(orientation), spin),
         )
+        self._last = t, motion
+        return motion
 
     def transforms(self, t: float) -> Array:
         """Return the poses of the parts as matrices, part to world, shape (K, 4, 4).

@@ -20,12 +20,12 @@ from pegasus.step.values import (
     Effects,
     Held,
     Inputs,
-    LocalAir,
     Moved,
     Observed,
     Planes,
     Result,
     State,
+    VariedAir,
 )
 
 
@@ -140,7 +140,7 @@ def copy_columns() -> tuple[tuple[str, str, Any], ...]:
         State,
         Inputs,
         Effects,
-        LocalAir,
+        VariedAir,
         Planes,
         Held,
         Result,

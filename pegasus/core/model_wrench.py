@@ -11,7 +11,7 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import turning
-from pegasus.step.loads import NO_VECTOR, Air, loads_of
+from pegasus.step.loads import NO_VECTOR, Flow, loads_of
 from pegasus.step.values import Planes
 
 
@@ -58,9 +58,9 @@ def wrench_at(machine: Machine, sample: Sample, planes: Planes | None) -> tuple[
     ones = tuple(1.0 for _ in machine.elements)
     velocity = sample.velocity + cross(w, body.center_of_mass)
     wake = tuple(NO_VECTOR for _ in machine.elements)
-    air = Air(rotate(q, velocity), velocity, NO_VECTOR, wake, sample.air_density)
+    flow = Flow(rotate(q, velocity), velocity, NO_VECTOR, wake, sample.air_density)
     x = sample.position + rotate(q, body.center_of_mass)
-    loads = loads_of(machine, ones, ones, planes, air, x, q, w, sample.rotor_speed)
+    loads = loads_of(machine, ones, ones, planes, flow, x, q, w, sample.rotor_speed)
     spin = turning(machine, sample.rotor_speed)
     rise = turning(machine, sample.rotor_acceleration)
     torque = loads.rotor_torque + loads.drag_torque - cross(w, spin) - rise

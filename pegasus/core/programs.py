@@ -15,7 +15,7 @@ from pegasus.core.columns import part_of_columns
 from pegasus.core.step_vehicle import StepVehicle
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import advance
-from pegasus.step.values import BY_CHANNEL, Effects, Held, Inputs, LocalAir, Planes, State
+from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Planes, State, VariedAir
 
 
 def model_argument(name: str, models: Sequence[Any]) -> Any:
@@ -143,8 +143,8 @@ class VehicleGroup:
             self.machine,
             column("", State, rotors),
             column("", Inputs, rotors, **channels),
+            column("", VariedAir, rotors) if local_air else column("", Air),
             column("", Effects, rotors, **channels) if faults else None,
-            column("", LocalAir, rotors) if local_air else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),

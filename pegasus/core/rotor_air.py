@@ -84,7 +84,8 @@ class Wakes:
         self._count = sum(vehicle.count for vehicle in vehicles)
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
         """Whether there are jets that other vehicles feel."""
-        columns["wake"][...] = 0.0
+        self.wake: Array = np.zeros(columns["wake"].shape)
+        """Velocity of the air at each rotor by the jets of other vehicles, world [m/s], shape (M, R, 3)."""
         self._jets: dict[str, Array] = {name: np.zeros((self._count, 3)) for name in ("center", "axis")}
         self._jets["momentum"] = np.zeros(self._count)
         self._launches: Sequence[Callable[[], None]] = ()
@@ -92,13 +93,12 @@ class Wakes:
     def update(self) -> None:
         """Set the air velocity that the jets cause at the rotors of the other vehicles.
 
-        The jets are those of the step before, so that the order of the vehicles does not matter.
+        The jets are those of forces and air of the step before, so that the order of the vehicles does not
+        matter.
         """
-        if not self.used:
-            return
         if not self._launches:
             self._launches = self._prepared()
-        self._columns["wake"][...] = 0.0
+        self.wake[...] = 0.0
         for launch in self._launches:
             launch()
         first = 0
@@ -116,10 +116,11 @@ class Wakes:
             program_of,
         )
 
-        count, rotors = self._columns["wake"].shape[:2]
+        count, rotors = self.wake.shape[0], self.wake.shape[1]
         arrays: dict[str, Any] = {
             **self._columns,
             **self._jets,
+            "wake": self.wake,
             "middle": np.zeros((count, 3)),
             "disc_radius": np.zeros(count),
             "number": np.arange(count, dtype=np.float64),
@@ -169,7 +170,7 @@ class Wakes:
                 wake = blown[0].reshape(other.count, other.rotor_count, 3)
                 if row - first in range(other.count):
                     wake[row - first] = 0.0
-                self._columns["wake"][first : first + other.count, : other.rotor_count] += wake
+                self.wake[first : first + other.count, : other.rotor_count] += wake
                 first += other.count
 
 

@@ -13,6 +13,7 @@ from pegasus.config.scenario import SpawnPoint
 from pegasus.contracts.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import warn_of_battery
+from pegasus.core.air import AirInputs
 from pegasus.core.backend_bank import Backends
 from pegasus.core.contact import Contact, contacts_by_vehicle
 from pegasus.core.manager import ChangeableVehicle
@@ -20,12 +21,9 @@ from pegasus.core.movers import Movers
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
-from pegasus.core.rotor_air import Wakes
-from pegasus.core.rotor_wind import RotorWinds
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.core.visuals import Visuals
 from pegasus.environment import Environment
-from pegasus.environment.samples import Samples
 from pegasus.model.dynamics_models import VehicleParameters
 
 _DEEPEST_START = 0.05  # [m]
@@ -219,7 +217,7 @@ class VehicleManager(Collection[Multirotor]):
 
     def keep_gusts(self) -> None:
         """Take the gusts in the columns as the state of the present turbulence, with its random key."""
-        self._rotor_winds.keep_gusts()
+        self._air.keep_gusts()
 
     def prepare(self) -> None:
         """Compile the step for the present vehicles, so that no autopilot waits for it.
@@ -227,8 +225,7 @@ class VehicleManager(Collection[Multirotor]):
         Raises:
             ConfigError: If a custom law cannot be compiled.
         """
-        local_air = self._wakes.used or self._rotor_winds.used
-        self._plant.prepare(1.0 / self.rate, local_air=local_air, failing=self._faulty)
+        self._plant.prepare(1.0 / self.rate, local_air=self._air.differs, failing=self._faulty)
 
     def audit_energy(self) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""
@@ -244,14 +241,11 @@ class VehicleManager(Collection[Multirotor]):
         Raises:
             ConfigError: If a command or wrench is not finite, or the motion of a vehicle has diverged.
         """
-        self._environment.sample(self._bodies.position, t, self._samples)
-        self._wakes.update()
-        self._rotor_winds.update(t, dt)
+        self._air.update(t, dt)
         failing = [vehicle for vehicle in self._faulty if vehicle.faults.actuate(t, dt)]
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t)
-        local_air = self._wakes.used or self._rotor_winds.used
-        rung = self._plant.advance(dt, t, local_air=local_air, failing=failing)
+        rung = self._plant.advance(dt, t, local_air=self._air.differs, failing=failing)
         if rung:
             for vehicle in self:
                 warn_of_battery(vehicle, t)
@@ -444,19 +438,12 @@ class VehicleManager(Collection[Multirotor]):
         columns["rotation"][...] = matrix_from_quaternion(self._bodies.orientation)
         columns["start_position"][...] = self._bodies.position
         columns["start_orientation"][...] = self._bodies.orientation
-        self._samples = Samples(
-            wind_velocity=columns["wind"],
-            air_density=columns["air_density"],
-            gravity=columns["gravity"],
-            density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
-        )
-        self._wakes = Wakes(list(self), columns)
-        self._rotor_winds = RotorWinds(
+        self._air = AirInputs(
             list(self),
             columns,
             self._environment,
-            jets_used=self._wakes.used,
-            last=getattr(self, "_rotor_winds", None),
+            density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
+            last=getattr(self, "_air", None),
         )
         self.note_faults()
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]

@@ -47,6 +47,7 @@ class MovingParts:
         self._reach = reach
         self.now = self._end = _present(data)
         """Poses and velocities at the start of the step."""
+        self._bounded, self._at_end = self.now, _in_world(self.now)
         self.drift = 0.0
         """Upper bound of the way of any point of a moving part in the step [m]."""
         self._drifts = np.zeros(self.count)
@@ -71,7 +72,10 @@ class MovingParts:
 
     def begin(self, dt: float) -> None:
         """Bound the motion over a step of dt [s]."""
-        self._at_start, self._at_end = (_in_world(state) for state in (self.now, self._end))
+        # A step begins where the last one ends.
+        again = self.now is self._bounded
+        self._at_start = self._at_end if again else _in_world(self.now)
+        self._at_end, self._bounded = _in_world(self._end), self._end
         way = _lengths(self._end.position - self.now.position)
         turned = (self._at_end.rotation - self._at_start.rotation).reshape(-1, 9)
         # The Frobenius norm of the difference bounds the way of each point at unit distance.

@@ -7,7 +7,6 @@ from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_fro
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.jamming import Jammer
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
-from pegasus.environment.samples import Samples
 from pegasus.environment.steel import SteelObject
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
@@ -37,7 +36,6 @@ __all__ = [
     "NoWind",
     "NormalGravity",
     "PowerWind",
-    "Samples",
     "SteelObject",
     "SumWind",
     "Thermals",

@@ -17,7 +17,6 @@ from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_fro
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.jamming import JAMMING, Cast, Jammer, JammerParameters, shielded_jamming
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
-from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.steel import STEEL_FIELD, SteelObject, SteelParameters
 from pegasus.environment.wind import WINDS, NoWind, Wind
 
@@ -68,7 +67,6 @@ class Environment:
     _steel: SteelParameters | None = field(init=False, default=None, repr=False)
     common_errors: CommonErrors = field(init=False, default_factory=lambda: CommonErrors(0), repr=False)
     """Errors that the sensors of the world have in common; new ones after `bind`."""
-    _sampler: Sampler | None = field(init=False, default=None, repr=False)
 
     @classmethod
     def from_spec(cls, world: WorldSpec) -> "Environment":
@@ -206,19 +204,3 @@ class Environment:
             position: Their positions in the world [m], shape (N, 3).
         """
         return local_from_map(vector, position, origin=self.origin)
-
-    def sample(self, position: Array, t: float, out: Samples) -> None:
-        """Fill the columns of M vehicles with wind velocity, air density and gravity.
-
-        Models with a step function are evaluated in one launch, others by their array methods. The launch is
-        prepared at the first call and kept as long as the arrays and the models are the same.
-
-        Args:
-            position: Positions in the world [m], shape (M, 3), C-contiguous.
-            t: Simulation time [s].
-            out: Columns to fill.
-        """
-        sampler = self._sampler
-        if sampler is None or not sampler.fits(self, position, out):
-            sampler = self._sampler = Sampler(self, position, out)
-        sampler(t)

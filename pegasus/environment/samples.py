@@ -1,6 +1,6 @@
 """Wind, air density and gravity at the positions of many vehicles, in one launch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -106,10 +106,21 @@ class Sampler:
         out: Columns to fill.
         device: Device on which `position` and the columns are arrays of Warp; None for those of NumPy. There,
             every model must have a step function.
+        law: Function that is launched: `sample_at`, or one that calls it and takes more.
+        more: Its arguments beyond those of `sample_at`.
+        arrays: Arrays of these, and of the results, by name.
     """
 
     def __init__(
-        self, environment: SampledModels, position: Array, out: Samples, device: str | None = None
+        self,
+        environment: SampledModels,
+        position: Array,
+        out: Samples,
+        device: str | None = None,
+        *,
+        law: Callable[..., Any] = sample_at,
+        more: Sequence[Any] = (),
+        arrays: Mapping[str, Any] | None = None,
     ) -> None:
         self._position, self._out, self._origin = position, out, environment.origin
         self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
@@ -121,6 +132,7 @@ class Sampler:
         used = {"gravity": True, "air": out.density_used, "wind": not self._calm}
         wanted, compiled = [name for name in used if used[name]], _compiled(environment)
         self._others = _array_methods(environment, position, out, [n for n in wanted if n not in compiled])
+        self._law, self._more, self._arrays = law, more, arrays or {}
         self._launch = self._prepared(
             environment, position, out, [n for n in wanted if n in compiled], device
         )
@@ -143,12 +155,12 @@ class Sampler:
         Args:
             t: Simulation time [s].
         """
+        for fill in self._others:
+            fill(t)
         if self._launch is not None:
             if not self._calm:
                 self._set_time(t)
             self._launch()
-        for fill in self._others:
-            fill(t)
 
     def _prepared(
         self,
@@ -158,7 +170,7 @@ class Sampler:
         names: Sequence[str],
         device: str | None,
     ) -> Callable[[], None] | None:
-        if not names or not len(position):
+        if not (names or self._more) or not len(position):
             return None
         models: dict[str, StepModel] = {
             "gravity": environment.gravity,
@@ -170,10 +182,11 @@ class Sampler:
         given = uniform("parameters", parameters)
         inputs = column("position", Vec3), uniform("t", 0.0), uniform("origin_altitude", 0.0)
         program = compiler().program_of(
-            sample_at, laws, given, *inputs, count=len(position), device=device or "cpu"
+            self._law, laws, given, *inputs, *self._more, count=len(position), device=device or "cpu"
         )
         numbers = uniform_values(given) | {"origin_altitude": np.array([environment.origin.altitude])}
         arrays: dict[str, Any] = {
+            **self._arrays,
             "position": position,
             "gravity": out.gravity,
             "air_density": out.air_density,

@@ -366,11 +366,11 @@ class EKF(Estimator):
 
     def _prepared(self, function: Callable[..., None]) -> Callable[[], None]:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
-        from pegasus.base.compiler import Rows, shared_kernel
+        from pegasus.base.row_kernels import RowLaunch, Rows
 
         self.rows = Rows(FilterRows, {**self.columns, **self._given})
         """The rows, also for plain Python."""
-        return shared_kernel(function).launch(self.rows, self._vehicle.count, apart=True)
+        return RowLaunch(function, self.rows, self._vehicle.count)
 
     def _measure(self, source: Source, time: float) -> None:
         """Hand the reading of a time to the filter, if there is one."""

@@ -21,7 +21,7 @@ from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
 from pegasus.isaac.lab_kernels import Whole, lab_launches
 from pegasus.step.observation import observe
-from pegasus.step.values import Inputs, Moved, Result, State
+from pegasus.step.values import Air, Inputs, Moved, Result, State
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
@@ -106,7 +106,7 @@ class LabDevice:
         columns: dict[str, Any] = {**vehicle.columns, **own}
         used = {
             name
-            for kind in (Whole, State, Inputs, Result, Moved, Supply, Demand)
+            for kind in (Whole, State, Inputs, Air, Result, Moved, Supply, Demand)
             for name in get_type_hints(kind)
         }
         arrays: dict[str, Any] = {

@@ -1,27 +1,24 @@
 """The window of Pegasus in Isaac Sim: a view of the panel, without state of its own."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperWindow
 
-from pegasus.isaac import fields, kit
+from pegasus.base.errors import ConfigError
+from pegasus.isaac import kit
 from pegasus.isaac.compat import isaac_sim
+from pegasus.isaac.environments import Environments
+from pegasus.isaac.fields import WindowSection
+from pegasus.isaac.hand_controls import HandControls
+from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.viewport import Screenshots, ViewportCamera, ViewportClick, ViewportMarks
-from pegasus.isaac.window_faults import FaultSection
-from pegasus.isaac.window_replicator import ReplicatorPart, ReplicatorSection
-from pegasus.isaac.window_run import FleetSection, HandControls, RunSection, ViewSection
-from pegasus.isaac.window_setup import (
-    BackendSection,
-    ScenarioSection,
-    SensorSection,
-    VehicleSection,
-    WorldSection,
-)
-from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection
+from pegasus.isaac.window_replicator import ReplicatorPart, replicator
+from pegasus.panel import run_sections, setup_sections, telemetry_sections
 from pegasus.panel.board import Topic
+from pegasus.panel.fields import Buttons, Check, Item, Lines, Section, Select
 from pegasus.panel.panel import Panel
 
 TITLE = "Pegasus"
@@ -30,17 +27,7 @@ SHOWN_SETTING = "/persistent/pegasus/window"
 
 _WIDTH, _HEIGHT = 420, 820
 _FRAMES_PER_UPDATE = 10
-_SHOWN_MESSAGES = 4
-
-
-@dataclass
-class _Shown:
-    """A section, with the frame that is rebuilt when its shown state changes."""
-
-    section: fields.Section
-    frame: Any
-    last: object
-    """Key of the state shown last; a rebuild without a change would disturb typing."""
+_NONE = "(none)"
 
 
 class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
@@ -54,10 +41,11 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
     def __init__(self, panel: Panel, replicator: ReplicatorPart) -> None:
         super().__init__(TITLE, width=_WIDTH, height=_HEIGHT)
         self._panel, self._replicator = panel, replicator
-        self._sections: list[_Shown] = []
+        self._sections: list[WindowSection] = []
+        self._environments = Environments(panel.world.board)
+        self._environment: tuple[str, str, str | None] = ("", _NONE, None)
         self._changed: set[Topic] = set()
         self._frames = 0
-        self._status: Any = None
         self._hands, self._camera = HandControls(panel.pilot), ViewportCamera(panel.view)
         self._click = ViewportClick(panel.world.board)
         self._marks = ViewportMarks(panel.view)
@@ -89,57 +77,82 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._click.cancel()
         self._marks.clear()
         self._subscription = None
-        for shown in self._sections:
-            shown.section.close()
+        self._environments.cancel()
         self._sections = []
         super().destroy()
 
     def _build(self) -> None:
-        panel, part = self._panel, self._panel.simulation
+        panel, click = self._panel, self._click
+        view = run_sections.view(panel.view)
         with self.frame, ui.ScrollingFrame(), ui.VStack(spacing=4, height=0):
-            self._status = fields.line("")
-            fields.buttons(
-                {
-                    "Play": part.play,
-                    "Pause": part.pause,
-                    "Step": part.step,
-                    "Stop": part.stop,
-                    "Reset": part.reset,
-                }
-            )
-            for section in (
-                _MessageSection(panel),
-                WorldSection(panel),
-                ScenarioSection(panel),
-                VehicleSection(panel, self._click),
-                SensorSection(panel),
-                BackendSection(panel),
-                FleetSection(panel, self._hands, self._click),
-                FaultSection(panel),
-                ViewSection(panel),
-                RunSection(panel),
-                ReplicatorSection(panel, self._replicator),
-            ):
-                self._add(section)
-            with ui.CollapsableFrame("Telemetry", height=0), ui.VStack(spacing=4, height=0):
-                self._telemetry = TelemetrySection(panel)
-            with ui.CollapsableFrame("Cameras", height=0), ui.VStack(spacing=4, height=0):
-                self._images = CameraSection(panel)
+            self._sections = [
+                WindowSection(section)
+                for section in (
+                    run_sections.status(panel),
+                    self._world(),
+                    setup_sections.scenario(panel),
+                    setup_sections.vehicle(
+                        panel, lambda: click.request("the start position", panel.vehicle.place_on)
+                    ),
+                    setup_sections.sensors(panel),
+                    setup_sections.backend(panel, local=True),
+                    self._fleet(),
+                    run_sections.faults(panel),
+                    _extended(view, Buttons({"Screenshot": panel.view.screenshot})),
+                    run_sections.run(panel),
+                    replicator(self._replicator),
+                    telemetry_sections.telemetry(panel),
+                    telemetry_sections.cameras(panel),
+                )
+            ]
 
-    def _add(self, section: fields.Section) -> None:
-        """Add a section, below a heading if it has a title."""
+    def _world(self) -> Section:
+        """Return the section of the world, with the environments of Isaac Sim."""
+        panel, known = self._panel, self._environments
 
-        def make() -> None:
-            with ui.VStack(spacing=4, height=0):
-                section.build()
+        def chosen() -> str:
+            file, name, _ = self._environment
+            return name if file == panel.world.chosen else _NONE
 
-        if section.title:
-            with ui.CollapsableFrame(section.title, height=0):
-                frame = ui.Frame(height=0)
-        else:
-            frame = ui.Frame(height=0)
-        frame.set_build_fn(make)
-        self._sections.append(_Shown(section, frame, section.state_key()))
+        def image(path: str) -> str | None:
+            file, _, found = self._environment
+            return found if path == file else None
+
+        def choose(name: str) -> None:
+            def use(file: Path, picture: str | None) -> None:
+                self._environment = str(file), name, picture
+                panel.world.choose(file)
+
+            if name != _NONE:
+                known.open(name, use)
+
+        return _extended(
+            setup_sections.world(panel, image),
+            Select("Isaac Sim world", chosen, choose, lambda: [_NONE, *known.known]),
+            Buttons({"List all environments": known.search}),
+            Buttons({"Fly on the open stage": self._take_stage}),
+        )
+
+    def _take_stage(self) -> None:
+        board, session = self._panel.world.board, self._panel.session
+        assert isinstance(session, KitSession)
+        try:
+            session.load_open_stage(rate=self._panel.world.rate)
+        except ConfigError as error:
+            board.fail(error)
+            return
+        board.report("vehicles are now added to the open stage")
+
+    def _fleet(self) -> Section:
+        """Return the section of the vehicles, with keyboard and gamepad."""
+        panel, hands = self._panel, self._hands
+        return _extended(
+            run_sections.fleet(
+                panel, lambda: self._click.request("the point to fly over", panel.pilot.fly_above)
+            ),
+            Check("Keys and gamepad", lambda: hands.enabled, hands.enable),
+            Lines(lambda: [_KEYS]),
+        )
 
     def _on_frame(self) -> None:
         self._hands.frame()
@@ -149,37 +162,24 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._screenshots.frame()
         changed = set(self._changed)
         self._changed.clear()
-        for shown in self._sections:
-            if shown.section.topics & changed and (now := shown.section.state_key()) != shown.last:
-                shown.last = now
-                shown.frame.rebuild()
+        for section in self._sections:
+            section.refresh(changed)
         self._frames += 1
         if self._frames % _FRAMES_PER_UPDATE == 0:
             self._update()
 
     def _update(self) -> None:
         """Update values that change during a run."""
-        snapshot = self._panel.snapshot
-        if snapshot.world is None:
-            self._status.text = "No world is loaded."
-        else:
-            status = f"{snapshot.world}: {snapshot.playback.value}, {snapshot.time:.1f} s"
-            if snapshot.scene is not None and (share := snapshot.scene.progress) is not None:
-                status += f", reading the world for its sensors: {share:.0%}"
-            factor = snapshot.real_time_factor
-            self._status.text = f"{status}, {factor:.2f} times real time" if factor > 0 else status
-        for shown in self._sections:
-            shown.section.update()
-        self._telemetry.update()
-        self._images.update()
+        for section in self._sections:
+            section.update()
 
 
-class _MessageSection(fields.Section):
-    """Last messages of the panel."""
+_KEYS = (
+    "W, S, A, D: move; R, F: climb; Q, E: turn; T: take off; L: land. Left stick: climb and turn; "
+    "right stick: move; A: take off; B: land. Kit's own shortcuts receive the keys too."
+)
 
-    topics = frozenset({Topic.MESSAGES})
 
-    def build(self) -> None:
-        """Build the widgets."""
-        for message in self._panel.messages[-_SHOWN_MESSAGES:]:
-            fields.line(message.text, error=message.error)
+def _extended(section: Section, *items: Item) -> Section:
+    """Return a section with further items."""
+    return dataclasses.replace(section, items=[*section.items, *items])

@@ -1,6 +1,5 @@
 """Replicator in the window: the panel's part that runs a writer, and its section."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,10 @@ from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
-from pegasus.isaac import fields
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.replicator import Replication, replicate
 from pegasus.panel.board import Part, Topic, action
+from pegasus.panel.fields import Buttons, Check, Lines, Section, Text
 from pegasus.panel.panel import Panel
 from pegasus.recording import make_run_folder
 from pegasus.session.snapshot import Snapshot
@@ -128,25 +127,21 @@ def _with_camera(simulation: Simulation, name: str) -> Multirotor:
     return vehicle
 
 
-class ReplicatorSection(fields.Section):
-    """Replicator writer on the cameras of the followed vehicle."""
+def replicator(part: ReplicatorPart) -> Section:
+    """Return the Replicator writer on the cameras of the followed vehicle."""
 
-    title, topics = "Replicator", frozenset({Topic.SENSORS})
+    def output(name: str) -> Check:
+        return Check(
+            name,
+            lambda: name in part.outputs,
+            lambda on: part.set_output(name, on=on),
+            shown=lambda: part.writer == BASIC_WRITER,
+        )
 
-    def __init__(self, panel: Panel, part: ReplicatorPart) -> None:
-        super().__init__(panel)
-        self._part = part
-
-    def build(self) -> None:
-        """Build the widgets."""
-        part = self._part
-        fields.text("Writer", part.writer, part.set_writer)
-        if part.writer == BASIC_WRITER:
-            for name in BASIC_OUTPUTS:
-                fields.check(name, name in part.outputs, self._output(name))
-        fields.buttons({"Start": part.start, "Stop": part.stop})
-        if part.folder is not None:
-            fields.line(f"into {part.folder}")
-
-    def _output(self, name: str) -> Callable[[bool], object]:
-        return lambda on: self._part.set_output(name, on=on)
+    items = [
+        Text("Writer", lambda: part.writer, part.set_writer),
+        *map(output, BASIC_OUTPUTS),
+        Buttons({"Start": part.start, "Stop": part.stop}),
+        Lines(lambda: [] if part.folder is None else [f"into {part.folder}"]),
+    ]
+    return Section("Replicator", frozenset({Topic.SENSORS}), items)

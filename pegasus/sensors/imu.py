@@ -191,6 +191,7 @@ class IMU(CompiledSensor):
 
     columns = ImuRows
     function = staticmethod(imu)
+    gives = ImuReading, "rate", "force"
     follows_steps = True
 
     rate_hz: float = 250.0
@@ -302,10 +303,6 @@ class IMU(CompiledSensor):
             rows: Indices of the copies, shape (K,).
         """
         self.rows["followed"][rows] = 0
-
-    def reading(self, stamp: float) -> ImuReading:
-        """Return the last reading."""
-        return ImuReading(stamp, self.rows["rate"].copy(), self.rows["force"].copy())
 
     def bias(self) -> tuple[Array, Array]:
         """Return the true biases within the last reading, turn-on biases included, in the frame of the IMU.

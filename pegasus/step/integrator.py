@@ -36,8 +36,8 @@ from pegasus.base.step_math import (
 )
 from pegasus.base.tracing import Signal
 from pegasus.model.machine import Body, Machine
-from pegasus.step.loads import NO_VECTOR, Loads, air_of, loads_of
-from pegasus.step.values import Effects, Held, Inputs, LocalAir, Planes, Result, State, no_effects
+from pegasus.step.loads import NO_VECTOR, Loads, flow_of, loads_of
+from pegasus.step.values import Air, Effects, Held, Inputs, Planes, Result, State, no_effects
 
 FASTEST = 1e5
 """Speed [m/s] or rate [rad/s] above which motion counts as diverged."""
@@ -107,8 +107,8 @@ def advance(
     machine: Machine,
     state: State,
     inputs: Inputs,
+    air: Air,
     effects: Effects | None,
-    local: LocalAir | None,
     planes: Planes | None,
     held: Held | None,
     dt: Real,
@@ -119,8 +119,8 @@ def advance(
         machine: The machine.
         state: Its state at the start of the step.
         inputs: What acts on it during the step.
+        air: Air around it, a `VariedAir` if that differs between its elements.
         effects: What faults do to it; None without faults.
-        local: Air that differs between its elements; None if it does not.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
         dt: Length of the step [s].
@@ -145,7 +145,7 @@ def advance(
         first_drives,
     )
 
-    given = machine, inputs, effects, local, planes, held, commands
+    given = machine, inputs, air, effects, planes, held, commands
     first, middle, last = instants
     k1, m1 = rates_at(*given, first, start)
     k2, m2 = rates_at(*given, middle, moved(start, k1, 0.5 * dt))
@@ -280,8 +280,8 @@ def shaft_speeds(machine: Machine, y: Motion, speeds: Reals, w: Vec3) -> Reals:
 def rates_at(
     machine: Machine,
     inputs: Inputs,
+    air: Air,
     effects: Effects,
-    local: LocalAir | None,
     planes: Planes | None,
     held: Held | None,
     commands: Reals,
@@ -293,8 +293,8 @@ def rates_at(
     Args:
         machine: The machine.
         inputs: What acts on it during the step.
+        air: Air around it.
         effects: What faults do to it.
-        local: Air that differs between its elements; None if it does not.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
         commands: Commands by channel within their limits.
@@ -303,9 +303,9 @@ def rates_at(
     """
     q, w = y.orientation, angular_velocity(machine, y, speeds)
     speeds = shaft_speeds(machine, y, speeds, w)
-    air = air_of(machine, inputs, effects, local, q, y.velocity)
+    flow = flow_of(machine, air, effects, q, y.velocity)
     loads = loads_of(
-        machine, effects.thrust_share, effects.torque_share, planes, air, y.position, q, w, speeds
+        machine, effects.thrust_share, effects.torque_share, planes, flow, y.position, q, w, speeds
     )
     shafts, drives, drawn = free_rates(machine, inputs, commands, speeds, loads, y)
     rotor_force, drag_force = rotate(q, loads.rotor_force), rotate(q, loads.drag_force)

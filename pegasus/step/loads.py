@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pegasus.base.step_math import NOTHING, Quat, Real, Reals, Vec3, cross, dot, rotate, rotate_inverse
 from pegasus.dynamics.ground_effect import ceiling_gain, ceiling_ratio, hover_share, thrust_ratio
 from pegasus.model.machine import Element, Machine, Surfaces
-from pegasus.step.values import Effects, Inputs, LocalAir, Planes
+from pegasus.step.values import Air, Effects, Planes, VariedAir
 
 NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
 
 
 @dataclass(frozen=True)
-class Air:
+class Flow:
     """Motion of a machine relative to the air, in the body frame."""
 
     through: Vec3
@@ -44,28 +44,25 @@ class Loads:
     """Power that the air takes from all shafts [W]."""
 
 
-def air_of(
-    machine: Machine, inputs: Inputs, effects: Effects, local: LocalAir | None, q: Quat, v: Vec3
-) -> Air:
+def flow_of(machine: Machine, air: Air, effects: Effects, q: Quat, v: Vec3) -> Flow:
     """Return the motion of a machine relative to the air.
 
     Args:
         machine: The machine.
-        inputs: Inputs of the step.
-        effects: What faults do to it.
-        local: Air that differs between the elements; None if it does not.
+        air: Air of the step.
+        effects: What faults do to the machine.
         q: Attitude.
         v: Velocity of the centre of mass, world [m/s].
     """
-    through = v - (inputs.wind + effects.wind_shock)
+    through = v - (air.wind + effects.wind_shock)
     velocity = rotate_inverse(q, through)
-    if local is None:
+    if not isinstance(air, VariedAir):
         wake = tuple(NO_VECTOR for _ in machine.elements)
-        return Air(through, velocity, NO_VECTOR, wake, inputs.air_density)
-    rate = rotate_inverse(q, local.gust_rate)
-    wake = tuple(rotate_inverse(q, blown) for blown in local.wake)
+        return Flow(through, velocity, NO_VECTOR, wake, air.air_density)
+    rate = rotate_inverse(q, air.gust_rate)
+    wake = tuple(rotate_inverse(q, blown) for blown in air.wake)
     velocity = velocity - cross(rate, machine.body.center_of_mass)
-    return Air(through, velocity, rate, wake, inputs.air_density)
+    return Flow(through, velocity, rate, wake, air.air_density)
 
 
 def loads_of(
@@ -73,7 +70,7 @@ def loads_of(
     thrust_share: Reals,
     torque_share: Reals,
     planes: Planes | None,
-    air: Air,
+    flow: Flow,
     x: Vec3,
     q: Quat,
     w: Vec3,
@@ -86,7 +83,7 @@ def loads_of(
         thrust_share: Shares of the force and the torque of each element.
         torque_share: Likewise.
         planes: Planes below and above the elements, for a machine with `surfaces`.
-        air: Its motion relative to the air.
+        flow: Its motion relative to the air.
         x: Centre of mass in the world [m].
         q: Attitude.
         w: Angular velocity, body frame [rad/s].
@@ -103,11 +100,11 @@ def loads_of(
         gaps = heights_over(machine, x, q, planes.ceiling_normal, planes.ceiling_offset)
     for j in range(len(machine.elements)):
         element = machine.elements[j]
-        pushed, turned = element_wrench(element, speeds[j], air, air.wake[j], w)
+        pushed, turned = element_wrench(element, speeds[j], flow, flow.wake[j], w)
         pushed = pushed * thrust_share[j]
         turned = turned * torque_share[j]
         if planes is not None:
-            ratio = surface_ratio(machine, planes, air, heights, gaps, q, j, pushed[2])
+            ratio = surface_ratio(machine, planes, flow, heights, gaps, q, j, pushed[2])
             pushed = Vec3(pushed[0], pushed[1], pushed[2] * ratio)
         power = power + turned[2] * speeds[j]
         shaft_torque.append(turned[2])
@@ -116,7 +113,7 @@ def loads_of(
         # The body feels the reaction to the torque that turns the shaft.
         reaction = Vec3(turned[0], turned[1], -(element.sense * turned[2]))
         moment = moment + cross(element.position, pull) + in_body(element, reaction)
-    resistance, damping = drag_wrench(machine, air, w, speeds)
+    resistance, damping = drag_wrench(machine, flow, w, speeds)
     return Loads(force, moment, resistance, damping, tuple(shaft_torque), power)
 
 
@@ -125,27 +122,27 @@ def in_body(element: Element, v: Vec3) -> Vec3:
     return element.x * v[0] + element.y * v[1] + element.z * v[2]
 
 
-def element_wrench(element: Element, speed: Real, air: Air, wake: Vec3, w: Vec3) -> tuple[Vec3, Vec3]:
+def element_wrench(element: Element, speed: Real, flow: Flow, wake: Vec3, w: Vec3) -> tuple[Vec3, Vec3]:
     """Return force [N] and torque [N m] of an element in its frame."""
-    flow = air.velocity + cross(w - air.gust_rate, element.position) - wake
-    through = Vec3(dot(element.x, flow), dot(element.y, flow), dot(element.z, flow))
-    force, torque = element.air.law(element.air.parameters, speed, through, air.density)
+    velocity = flow.velocity + cross(w - flow.gust_rate, element.position) - wake
+    through = Vec3(dot(element.x, velocity), dot(element.y, velocity), dot(element.z, velocity))
+    force, torque = element.air.law(element.air.parameters, speed, through, flow.density)
     return force, torque
 
 
-def drag_wrench(machine: Machine, air: Air, w: Vec3, speeds: Reals) -> tuple[Vec3, Vec3]:
+def drag_wrench(machine: Machine, flow: Flow, w: Vec3, speeds: Reals) -> tuple[Vec3, Vec3]:
     """Return force [N] and torque about the centre of mass [N m] of the drag, body frame.
 
     The velocity of the air is the mean at the elements, as far as it differs between them.
     """
     if machine.drag is None:
         return NO_VECTOR, NO_VECTOR
-    velocity = air.velocity - cross(air.gust_rate, machine.middle - machine.body.center_of_mass)
+    velocity = flow.velocity - cross(flow.gust_rate, machine.middle - machine.body.center_of_mass)
     mean = NO_VECTOR
-    for blown in air.wake:
+    for blown in flow.wake:
         mean = mean + blown
     velocity = velocity - mean * (1.0 / len(machine.elements))
-    force, torque = machine.drag.law(machine.drag.parameters, velocity, w, speeds, air.density)
+    force, torque = machine.drag.law(machine.drag.parameters, velocity, w, speeds, flow.density)
     return force, torque
 
 
@@ -161,7 +158,7 @@ def heights_over(
 
 
 def surface_ratio(
-    machine: Machine, planes: Planes, air: Air, heights: Reals, gaps: Reals, q: Quat, j: int, thrust: Real
+    machine: Machine, planes: Planes, flow: Flow, heights: Reals, gaps: Reals, q: Quat, j: int, thrust: Real
 ) -> Real:
     """Return the ratio of a rotor's thrust with to its thrust without ground and ceiling effect."""
     surfaces = machine.surfaces
@@ -170,12 +167,12 @@ def surface_ratio(
     p = surfaces.upwash.parameters
     count = len(machine.elements)
     upwash = surfaces.upwash.law(p, heights, surfaces.apart, j, count, surfaces.radius, surfaces.span)
-    share = share_along(surfaces, air.through, planes.ground_normal[j], thrust, air.density)
+    share = share_along(surfaces, flow.through, planes.ground_normal[j], thrust, flow.density)
     ratio = thrust_ratio(upwash, dot(axis, planes.ground_normal[j]), share)
     if p.ceilings:
         normal = planes.ceiling_normal[j]
         gain = ceiling_gain(gaps[j], surfaces.radius, p.least_gap)
-        share = share_along(surfaces, air.through, normal, thrust, air.density)
+        share = share_along(surfaces, flow.through, normal, thrust, flow.density)
         ratio = ratio * ceiling_ratio(gain, -dot(axis, normal), share)
     return ratio
 

@@ -37,10 +37,6 @@ class Inputs:
     highest_speed: Real
     voltage: Real
     """Voltage of the battery under load [V], 0 without one."""
-    wind: Vec3
-    """Velocity of the air in the world [m/s]."""
-    air_density: Real
-    """Air density [kg/m^3]."""
     gravity: Vec3
     """Acceleration of free fall in the world [m/s^2]."""
     push: Vec3
@@ -84,8 +80,18 @@ def no_effects(elements: int, channels: int) -> Effects:
 
 
 @dataclass(frozen=True)
-class LocalAir:
-    """How the air at a machine differs from the wind."""
+class Air:
+    """Air at a machine: the same at all its elements."""
+
+    wind: Vec3
+    """Velocity of the air in the world [m/s]."""
+    air_density: Real
+    """Air density [kg/m^3]."""
+
+
+@dataclass(frozen=True)
+class VariedAir(Air):
+    """Air that turns, and differs between the elements of a machine."""
 
     gust_rate: Vec3
     """Angular velocity of the air about the body's origin by turbulence, world [rad/s]."""

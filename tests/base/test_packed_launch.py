@@ -7,10 +7,9 @@ pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
 import warp as wp
 
-from pegasus.base import launches as kernel_launches
-from pegasus.base import row_threads
-from pegasus.base.compiler import Kernel, Rows
+from pegasus.base import row_kernels, row_threads
 from pegasus.base.packed_launch import packed_launch
+from pegasus.base.row_kernels import RowLaunch, Rows
 from pegasus.base.step_math import Real
 from pegasus.base.tracing import column, trace
 from pegasus.base.tracing import launches as trace_launches
@@ -36,12 +35,12 @@ def traced() -> np.ndarray:
 
 
 def translated() -> np.ndarray:
-    """Return columns after launches of a translated kernel, with other values, and moved."""
-    first, second = arrays(), arrays()
-    launch = Kernel(steps).launch(Rows(Values, first), 7, 0.01)
+    """Return a column after launches of a translated function."""
+    columns = arrays()
+    launch = RowLaunch(steps, Rows(Values, columns), 7)
     launch()
-    launch(0.02)
-    return np.concatenate([first["x"], second["x"]])
+    launch()
+    return columns["x"]
 
 
 @pytest.mark.parametrize("run", [traced, translated])
@@ -49,7 +48,7 @@ def test_packed_launches_do_what_public_ones_do(run, monkeypatch: pytest.MonkeyP
     """Versions of Warp with other private names would fly another flight."""
     monkeypatch.setattr(row_threads, "thread_count", lambda: 2)
     packed = run()
-    for module in (kernel_launches, trace_launches):
+    for module in (row_kernels, trace_launches):
         monkeypatch.setattr(module, "packed_launch", lambda *_: None)
     np.testing.assert_array_equal(run(), packed)
 

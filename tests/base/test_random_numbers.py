@@ -1,7 +1,5 @@
 """Tests of counter-based random numbers: published values, distribution, and equal bits when compiled."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,10 +7,11 @@ from scipy.special import ndtri
 
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
-from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.random_numbers import draw_key, normal, normal_vector, normals, percentage_points, philox
-from pegasus.base.step_math import Column, Real, Table, Vec3, Word
+from pegasus.base.step_math import Reals, Vec3, Word
 from pegasus.base.streams import stream
+from pegasus.base.tracing import column
+from pegasus.base.tracing.launches import program_of
 
 
 @pytest.mark.parametrize(
@@ -53,60 +52,43 @@ def test_normal_numbers_are_the_percentage_points():
     np.testing.assert_array_equal(found[: len(found) // 2], -np.array(found[len(found) // 2 :]))
 
 
-@dataclass
-class Draws:
-    key: Column[Word]
-    copy: Column[int]
-    reading: Column[int]
-    normal: Table[Real]
-    vector: Column[Vec3]
-
-
-def draw(i: int, rows: Draws, block: int) -> None:
-    """Draw twelve numbers into a row, and the first three of them as a vector."""
-    blocks = 3
-    for k in range(blocks):
-        a, b, c, d = normals(rows.key[i], rows.copy[i], rows.reading[i], block + k)
-        rows.normal[i, 4 * k] = a
-        rows.normal[i, 4 * k + 1] = b
-        rows.normal[i, 4 * k + 2] = c
-        rows.normal[i, 4 * k + 3] = d
-    rows.vector[i] = normal_vector(rows.key[i], rows.copy[i], rows.reading[i], block)
-
-
-kernel = Kernel(draw)
+def draw(key: Word, copy: int, reading: int, block: int) -> tuple[Reals, Vec3]:
+    """Return twelve numbers, and the first three of them as a vector."""
+    blocks = [normals(key, copy, reading, block + k) for k in range(3)]
+    return tuple(x for four in blocks for x in four), normal_vector(key, copy, reading, block)
 
 
 def drawn(keys, copies, readings, block=0):
-    """Return the compiled draws of rows, shape (M, 12), and the columns."""
+    """Return the compiled draws of rows, shape (M, 12)."""
     m = len(keys)
     columns = {
         "key": np.array(keys, dtype=np.uint64),
         "copy": np.array(copies, dtype=np.int32),
         "reading": np.array(readings, dtype=np.int32),
+        "block": np.full(m, block, dtype=np.int32),
         "normal": np.zeros((m, 12)),
         "vector": np.zeros((m, 3)),
     }
-    kernel.launch(Rows(Draws, columns), m, block)()
+    kinds = {"key": Word, "copy": int, "reading": int, "block": int}
+    inputs = (column(name, kind) for name, kind in kinds.items())
+    program = program_of(draw, *inputs, outputs=("normal", "vector"), count=m)
+    program.launch(columns, m)()
     np.testing.assert_array_equal(columns["vector"], columns["normal"][:, :3])
-    return columns["normal"], columns
+    return columns["normal"]
 
 
 def test_python_and_compiled_code_give_the_same_bits():
     """Debugging in Python would show another flight."""
     keys = [draw_key(stream(4, "iris", name)) for name in ("imu", "gps")] * 50
-    compiled, columns = drawn(keys, range(100), range(1000, 1100), 7)
-    plain = np.zeros((100, 12))
-    rows = Rows(Draws, columns | {"normal": plain, "vector": np.zeros((100, 3))}).python
-    for i in range(100):
-        draw(i, rows, 7)
+    compiled = drawn(keys, range(100), range(1000, 1100), 7)
+    plain = [draw(Word(keys[k]), k, 1000 + k, 7)[0] for k in range(100)]
     np.testing.assert_array_equal(plain, compiled)
 
 
 def test_a_row_does_not_depend_on_the_others():
     """Copy 0 would have other noise for another count."""
-    one, _ = drawn([5], [0], [3])
-    many, _ = drawn([5] * 9, range(9), [3] * 9)
+    one = drawn([5], [0], [3])
+    many = drawn([5] * 9, range(9), [3] * 9)
     np.testing.assert_array_equal(one[0], many[0])
     assert len(np.unique(many)) == many.size
 
@@ -121,9 +103,9 @@ def test_numbers_are_normal_and_independent_along_every_axis(axis):
     readings = count if axis == "reading" else np.zeros(n)
     if axis == "block":
         # Three blocks of four make a row; the next rows take the blocks after them.
-        sample = np.concatenate([drawn([99], [0], [0], 3 * k)[0] for k in range(n // 10)])
+        sample = np.concatenate([drawn([99], [0], [0], 3 * k) for k in range(n // 10)])
     else:
-        sample, _ = drawn(keys, copies, readings)
+        sample = drawn(keys, copies, readings)
     flat = sample.ravel()
     m = flat.size
     for power, moment, spread in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pegasus.base.arrays import Array
-from pegasus.base.compiler import Rows, shared_kernel
 from pegasus.base.frames import (
     matrix_from_quaternion,
     multiply,
@@ -16,10 +15,12 @@ from pegasus.base.frames import (
     quaternion_from_euler,
     quaternion_from_rotation_vector,
 )
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.base.tracing.launches import program_of
 from pegasus.cameras.echo_step import (
-    BLOCK,
-    EchoRows,
-    find_echoes,
+    Detector,
+    Ray,
+    echo_of,
     lambertian_intensity,
     range_sigma,
     survival_probability,
@@ -117,61 +118,43 @@ def test_poses_are_those_of_the_exponential_map() -> None:
 
 
 def echo_columns(count: int) -> dict[str, np.ndarray]:
-    """Return rays of which some hit nothing, with three materials, and room for their echoes."""
+    """Return rays of which some hit nothing, and room for their echoes."""
     rng = np.random.default_rng(3)
     direction, normal = (v / np.linalg.norm(v, axis=1)[:, None] for v in rng.normal(size=(2, count, 3)))
     met = rng.random(count) < 0.8
     return {
         "direction": direction,
         "surface_normal": normal,
-        "true_distance": np.where(met, rng.uniform(0.1, 60.0, count), np.inf),
-        "material": np.where(met, rng.integers(0, 3, count), -1).astype(np.int32),
-        "hit_entity": np.where(met, rng.integers(0, 9, count), -1).astype(np.int32),
-        "reflectance": np.array([0.1, 0.5, 0.9, 0.0]),
-        "unknown": np.zeros(1, dtype=np.int32),
+        "distance": np.where(met, rng.uniform(0.1, 60.0, count), np.inf),
+        "reflectance": np.where(met, rng.choice([0.1, 0.5, 0.9], count), 0.0),
+        "entity": np.where(met, rng.integers(0, 9, count), -1).astype(np.int32),
         "deviate": rng.standard_normal(count),
         "chance": rng.random(count),
-        "reach": np.full(count, np.nan),
-        "power": np.full(count, np.nan),
-        "entity": np.full(count, -9, dtype=np.int32),
+        "range": np.full(count, np.nan),
+        "intensity": np.full(count, np.nan),
     }
 
 
 def test_compiled_echoes_are_those_of_the_formulas() -> None:
-    """The compiled pass would round otherwise than the formulas, or skip rays at the ends of blocks."""
-    count = 2 * BLOCK + 7
+    """The compiled pass would round otherwise than the formulas, or skip the last rays."""
+    count = 519
     least, most, weakest, reference = 0.5, 50.0, 0.002, 10.0
     noise, loss = (0.02, 0.001), (0.1, 0.3, 0.2)
     columns = echo_columns(count)
-    values = (count, 3, least, most, weakest, reference, *noise, 1, *loss, 1, math.inf)
-    shared_kernel(find_echoes).launch(Rows(EchoRows, columns), 3, *values)()
-    distance, cosine = columns["true_distance"], np.empty(count)
+    entity = columns["entity"].copy()
+    p = uniform("p", Detector(least, most, weakest, reference, *noise, 1, *loss, 1))
+    program = program_of(echo_of, p, column("", Ray), outputs=("",), count=count)
+    program.launch({**columns, **uniform_values(p)}, count)()
+    distance, cosine = columns["distance"], np.empty(count)
     for k, (a, b) in enumerate(zip(columns["direction"], columns["surface_normal"], strict=True)):
         cosine[k] = abs(a[0] * b[0] + a[2] * b[2] + a[1] * b[1])
     met = np.isfinite(distance)
     near = np.where(met, distance, 1.0)
-    intensity = lambertian_intensity(near, cosine, columns["reflectance"][columns["material"]], reference)
+    intensity = lambertian_intensity(near, cosine, columns["reflectance"], reference)
     measured = near + range_sigma(near, *noise) * columns["deviate"]
     heard = met & (intensity >= weakest) & (measured >= least) & (measured <= most)
     heard &= columns["chance"] < survival_probability(near, cosine, most, *loss)
     assert 50 < heard.sum() < met.sum() - 50
-    assert np.array_equal(columns["reach"], np.where(heard, measured, np.inf))
-    assert np.array_equal(columns["power"], np.where(heard, intensity, 0.0))
-    assert np.array_equal(columns["entity"], np.where(heard, columns["hit_entity"], -1))
-    assert not columns["unknown"][0]
-
-
-def test_only_hits_on_unknown_materials_are_reported() -> None:
-    """A material met for the first time would send nothing back, or be looked for in each scan."""
-    columns = echo_columns(BLOCK)
-    values = (BLOCK, 3, 0.5, 50.0, 0.002, 10.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0, math.inf)
-    columns["reflectance"][1] = math.nan
-    launch = shared_kernel(find_echoes).launch(Rows(EchoRows, columns), 1, *values)
-    met = columns["material"] == 1
-    assert met.any()
-    columns["true_distance"][met] = math.inf
-    launch()
-    assert columns["unknown"][0] == 0
-    columns["true_distance"][met] = 5.0
-    launch()
-    assert columns["unknown"][0] == 1
+    assert np.array_equal(columns["range"], np.where(heard, measured, np.inf))
+    assert np.array_equal(columns["intensity"], np.where(heard, intensity, 0.0))
+    assert np.array_equal(columns["entity"], np.where(heard, entity, -1))

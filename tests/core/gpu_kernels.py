@@ -10,7 +10,6 @@ import numpy as np
 import warp as wp
 
 from pegasus import Multirotor, Simulation
-from pegasus.base import compiler
 from pegasus.base.tracing import launches
 from pegasus.control import GeometricController, GuidedController
 from pegasus.core.columns import own_columns
@@ -19,13 +18,7 @@ from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
 SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
-kernels, kernel_of, source_of_trace = {}, compiler.kernel_of, launches.source_of_trace
-
-
-def kept(function, *arguments):
-    kernel = kernel_of(function, *arguments)
-    kernels[kernel.key] = kernel
-    return kernel
+kernels, source_of_trace = {}, launches.source_of_trace
 
 
 def traced(trace, **options):
@@ -34,7 +27,7 @@ def traced(trace, **options):
     return source_of_trace(trace, **options)
 
 
-compiler.kernel_of, launches.source_of_trace = kept, traced
+launches.source_of_trace = traced
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))

@@ -9,7 +9,7 @@ from pegasus.base.step_math import Mat33, Quat, Reals, Vec3
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.integrator import advance
 from pegasus.step.observation import observe
-from pegasus.step.values import BY_CHANNEL, Effects, Held, Inputs, LocalAir, Moved, Planes, State
+from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
 
 
 def values_of(kind, columns, row, rotors=0, channels=0):
@@ -70,8 +70,8 @@ def advance_in_python(vehicles, columns, dt, *, local_air=False, failing=()):
             machine,
             values_of(State, columns, row, rotors),
             values_of(Inputs, columns, row, rotors, len(machine.channels)),
+            values_of(VariedAir if local_air else Air, columns, row, rotors),
             values_of(Effects, columns, row, rotors, len(machine.channels)) if vehicle in failing else None,
-            values_of(LocalAir, columns, row, rotors) if local_air else None,
             values_of(Planes, columns, row, rotors) if machine.surfaces is not None else None,
             values_of(Held, columns, row) if vehicle.has_own_wrench else None,
             dt,

@@ -1,6 +1,7 @@
 """Tests of the wind at each rotor and of the turbulence of each copy in flight."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from pegasus.base.frames import matrix_from_quaternion, rotate
 from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Downwash, PropellerThrust
-from pegasus.environment import ConstantWind, LogWind, Thermals
+from pegasus.environment import ConstantWind, LogWind, Thermals, Wind
 from pegasus.sensors import Airspeed
 
 SHEAR = {"model": "log", "mean_velocity": [6.0, 2.0, 0.0], "turning": 0.05}
@@ -68,6 +69,30 @@ def test_each_rotor_feels_the_wind_at_its_place() -> None:
             expected = wind.velocity(position[copy] + arms, t) - here
             np.testing.assert_allclose(vehicle.columns["wake"][copy], expected, atol=1e-12)
         assert np.abs(vehicle.columns["wake"]).max() > 1e-3
+
+
+class Rising(Wind):
+    """Air that rises to the left, given in NumPy."""
+
+    varies: ClassVar[bool] = True
+
+    def velocity(self, position: np.ndarray, t: float) -> np.ndarray:
+        """Return a velocity that grows along y and with time."""
+        return position[:, 1:2] * np.array([0.0, 0.0, 0.2]) + np.array([t, 0.0, 0.0])
+
+
+def test_each_rotor_feels_a_wind_in_numpy() -> None:
+    """Rotors would feel the wind at the vehicle, or none, where a wind has no law."""
+    with simulation({"model": "none"}) as sim:
+        vehicle = sim.add(holding("typhoon_h", position=(0.0, 3.0, 4.0)))
+        sim.environment.wind = Rising()
+        sim.step(30)
+        position, rotation, t = vehicle.state.position.copy(), vehicle.state.rotation[0].copy(), sim.time
+        sim.step()
+        arms = vehicle.layout.position @ rotation.T
+        np.testing.assert_allclose(vehicle.columns["wind"], [[t, 0.0, 0.2 * position[0, 1]]], rtol=1e-12)
+        np.testing.assert_allclose(vehicle.wake[0, :, 2], 0.2 * arms[:, 1], atol=1e-12)
+        assert np.abs(vehicle.wake[0, :, :2]).max() == 0.0
 
 
 def test_updraft_at_one_side_rolls_the_vehicle() -> None:

@@ -296,7 +296,8 @@ def jets_in_python(vehicles, columns):
 def test_python_and_compiled_code_give_the_same_bits():
     """Debugging in Python would show other wakes than compiled code."""
     vehicles, columns = close_together()
-    Wakes(vehicles, columns).update()
+    wakes = Wakes(vehicles, columns)
+    wakes.update()
     jets = jets_in_python(vehicles, {**columns})
     for k, vehicle in enumerate(vehicles):
         none = [(0.0, 0.0, 0.0)] * vehicle.rotor_count
@@ -311,14 +312,15 @@ def test_python_and_compiled_code_give_the_same_bits():
             law, size = type(source.downwash).law, source.layout.span
             target = replace(target, wake=blown(law, source.downwash, jet, float(other), size, target))
         expected = np.array([[w[n] for n in range(3)] for w in target.wake])
-        np.testing.assert_array_equal(columns["wake"][k, : vehicle.rotor_count], expected)
+        np.testing.assert_array_equal(wakes.wake[k, : vehicle.rotor_count], expected)
     assert sum(jet.momentum > 0 for jet in jets) == 7
 
 
 def test_wakes_are_sums_of_the_jets_of_the_others():
     """A jet would be omitted, counted twice, or act on its own vehicle."""
     vehicles, columns = close_together()
-    Wakes(vehicles, columns).update()
+    wakes = Wakes(vehicles, columns)
+    wakes.update()
     jets = jets_in_python(vehicles, {**columns})
     rotation = matrix_from_quaternion(columns["orientation"])
     for i, vehicle in enumerate(vehicles):
@@ -333,10 +335,8 @@ def test_wakes_are_sums_of_the_jets_of_the_others():
                     momentum=np.array([jet.momentum]),
                     size=source.layout.span,
                 )[0]
-        np.testing.assert_allclose(
-            columns["wake"][i, : vehicle.rotor_count], expected, rtol=1e-12, atol=1e-15
-        )
-    assert np.abs(columns["wake"]).max() > 1.0
+        np.testing.assert_allclose(wakes.wake[i, : vehicle.rotor_count], expected, rtol=1e-12, atol=1e-15)
+    assert np.abs(wakes.wake).max() > 1.0
 
 
 def uniform_jet(p: "UniformJet", place: Vec3, axis: Vec3, momentum: Real, size: Real) -> Vec3:

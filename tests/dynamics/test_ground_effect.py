@@ -14,7 +14,7 @@ from pegasus.dynamics.ground_effect import image_upwash
 from pegasus.model.multirotor import machine_of, rotor_channels
 from pegasus.model.rotors import RotorLayout
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
-from pegasus.step.loads import NO_VECTOR, Air, heights_over, surface_ratio
+from pegasus.step.loads import NO_VECTOR, Flow, heights_over, surface_ratio
 from pegasus.step.values import Planes
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
@@ -55,7 +55,7 @@ def ratio(
         (-1e9 if ceiling is None else -ceiling,) * count,
     )
     level, x = Quat(0.0, 0.0, 0.0, 1.0), Vec3(0.0, 0.0, height)
-    air = Air(Vec3(*velocity), Vec3(*velocity), NO_VECTOR, (NO_VECTOR,) * count, RHO)
+    air = Flow(Vec3(*velocity), Vec3(*velocity), NO_VECTOR, (NO_VECTOR,) * count, RHO)
     heights = heights_over(machine, x, level, planes.ground_normal, planes.ground_offset)
     gaps = heights_over(machine, x, level, planes.ceiling_normal, planes.ceiling_offset)
     given = machine, planes, air, heights, gaps, level

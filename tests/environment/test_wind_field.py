@@ -11,7 +11,8 @@ from scipy.io import netcdf_file
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.row_map import RowMap
-from pegasus.environment import Environment, Samples, SumWind, WindField
+from pegasus.environment import Environment, SumWind, WindField
+from pegasus.environment.samples import Sampler, Samples
 
 X = np.array([0.0, 1.0, 3.0, 7.0, 8.0])
 Y = np.array([-5.0, 0.0, 2.0, 4.0])
@@ -144,7 +145,7 @@ def test_python_and_compiled_code_give_the_same_bits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(compiled, plain)
     out = Samples.of(300)
     total = SumWind([wind, {"mean_velocity": [1.0, 0.0, 0.0]}])
-    Environment(wind=total).sample(np.ascontiguousarray(place), 3.3, out)
+    Sampler(Environment(wind=total), np.ascontiguousarray(place), out)(3.3)
     np.testing.assert_allclose(out.wind_velocity, compiled + np.array([1.0, 0.0, 0.0]), atol=1e-14)
 
 

@@ -12,8 +12,11 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 ALL_VERSIONS = ("5.1.0", "6.0.1", "6.1.0", "6.2.0")
 _HERE = os.environ.get("PEGASUS_ISAAC_SIM")
-VERSIONS = (_HERE,) if _HERE else ALL_VERSIONS[:2]
-"""Versions flown on stand-ins beside `NEWEST`: that of this environment, else 5.1 and the oldest 6."""
+VERSIONS = (_HERE or ALL_VERSIONS[1],)
+"""Versions flown on stand-ins beside `NEWEST`: that of this environment, else the oldest 6.
+
+`.ci/run` flies 5.1.0 and 6.2.0 in environments of their own.
+"""
 NEWEST = _HERE if _HERE and _HERE.startswith("6.") else ALL_VERSIONS[-1]
 ROOTS = ("omni", "isaacsim", "carb", "usdrt", "isaaclab", "isaaclab_newton", "isaaclab_physx")
 ADDED = ("contract_extra.json", "lab_contract.json")

@@ -46,6 +46,7 @@ def test_the_viewport_looks_where_it_is_told_to(window, version):
     x, _, _ = rows(fold)["Position [m]"]
     x.model._type(3.0)
     user.update(2)
+    press(user, "View", "Move camera")
     eye, axes = pose(user)
     target = np.array(user.panel.view.viewpoint.target)
     np.testing.assert_allclose(eye, [3.0, *user.panel.view.viewpoint.position[1:]], atol=1e-5)
@@ -342,7 +343,7 @@ def test_vehicles_are_added_to_the_open_stage(window, version):
     stage = user.kit.context.get_stage()
     UsdPhysics.CollisionAPI.Apply(UsdGeom.Plane.Define(stage, "/World/ground").GetPrim())
     shown = opened(user)
-    rows(section(shown, "World"))["Rate [Hz]"][0].model._type(500.0)
+    rows(section(shown, "World"))["Physics rate [Hz]"][0].model._type(500.0)
     press(user, "World", "Fly on the open stage")
     assert user.kit.context.get_stage() == stage
     assert user.simulation.rate == 500.0

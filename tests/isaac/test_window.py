@@ -45,12 +45,12 @@ def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
     user = window()
     shown = opened(user)
     assert "Namespace" not in rows(section(shown, "Backend"))
-    rows(section(shown, "Backend"))["Also on ROS 2"][0].model.set_value(True)
+    rows(section(shown, "Backend"))["Publish on ROS 2"][0].model.set_value(True)
     user.update(2)
     rows(section(shown, "Backend"))["Namespace"][0].model._type("drone0")
     user.update(2)
     assert [backend.drives for backend in user.panel.backend.make()] == [True, False]
-    rows(section(shown, "Backend"))["Flown by"][0].model._choose("ros2")
+    rows(section(shown, "Backend"))["Backend"][0].model._choose("ros2")
     user.update(2)
     found = rows(section(shown, "Backend"))
     assert "Flight" not in found
@@ -60,6 +60,28 @@ def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
     user.update(2)
     (made,) = user.panel.backend.make()
     assert (made.namespace, made.domain_id, made.on_timeout, made.drives) == ("drone0", 7, "hold", True)
+
+
+def test_what_is_typed_stays_until_it_is_used(window):
+    """A section that is rebuilt would fold up, or lose numbers that wait for their button."""
+    user = window()
+    assert user.panel.world.choose("flat")
+    shown = opened(user)
+    world = section(shown, "World")
+    section(shown, "Origin").collapsed = False
+    rows(world)["Latitude [deg]"][0].model._type(41.5)
+    user.update(2)
+    rows(world)["Altitude [m]"][0].model._type(70.0)
+    user.update(12)
+    assert section(shown, "Origin").collapsed is False
+    assert rows(world)["Latitude [deg]"][0].model.as_float == 41.5
+    next(w for w in world._all() if isinstance(w, interface.Button) and w.text == "Set")._press()
+    user.update(2)
+    assert (user.panel.world.origin.latitude, user.panel.world.origin.altitude) == (41.5, 70.0)
+    # Another world has an origin of its own.
+    assert user.panel.world.choose("courtyard")
+    user.update(2)
+    assert rows(world)["Latitude [deg]"][0].model.as_float == user.panel.world.origin.latitude != 41.5
 
 
 def test_what_cannot_be_recorded_is_not_shown_as_recorded(window, tmp_path):

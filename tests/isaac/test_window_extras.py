@@ -37,16 +37,18 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     title = "Mount sensors"
     field(user, title, "depth").set_value(True)
     user.update(2)
-    field(user, title, "Pitch, yaw [deg]")._type(90.0)
+    field(user, title, "Pitch [deg]")._type(90.0)
     user.update(2)
-    press(user, title, "Mount")
+    press(user, title, "Next vehicle")
     field(user, title, "Sensor")._choose("lidar")
     user.update(2)
-    field(user, title, "Name")._type("top")
+    field(user, title, "Sensor name")._type("top")
     user.update(2)
-    press(user, title, "Mount")
-    press(user, title, "Mount")
-    press(user, title, "Remove lidar")
+    press(user, title, "Next vehicle")
+    press(user, title, "Next vehicle")
+    field(user, title, "Mounted")._choose("lidar")
+    user.update(2)
+    press(user, title, "Unmount")
     assert "camera: camera, 10 Hz" in texts(section(user.kit.windows[0], title))
     press(user, "Vehicle", "Add")
     made = user.vehicle.sensors
@@ -54,7 +56,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     assert made["camera"].outputs == ("rgb", "distance_to_image_plane")
     assert isinstance(made["top"], Lidar)
     assert "lidar" not in made
-    press(user, title, "Mount on followed vehicle")
+    press(user, title, "Followed")
     assert set(user.vehicle.sensors) == {*made, "lidar"}, user.messages
     made = user.vehicle.sensors
     field(user, "Scenario", "Save as")._type("seen")
@@ -64,6 +66,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     assert user.panel.world.clear()
     user.update(2)
     field(user, "Scenario", "Scenario")._choose("seen")
+    user.update(2)
     press(user, "Scenario", "Open")
     assert set(user.vehicle.sensors) == set(made)
 

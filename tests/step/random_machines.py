@@ -28,7 +28,7 @@ from pegasus.model.dynamics_models import VehicleParameters
 from pegasus.model.multirotor import machine_of, rotor_channels
 from pegasus.model.rotors import RotorLayout
 from pegasus.step.integrator import advance
-from pegasus.step.values import Effects, Inputs, LocalAir, State
+from pegasus.step.values import Effects, Inputs, State, VariedAir
 
 COUNTS = [17] * 8 + [16] * 4
 """Number of machines with 1 to 12 rotors."""
@@ -260,7 +260,7 @@ class Group:
 
     def arguments(self, machine):
         """Return the arguments of the step's trace."""
-        parts = (column("", kind, self.rotors) for kind in (State, Inputs, Effects, LocalAir))
+        parts = (column("", kind, self.rotors) for kind in (State, Inputs, VariedAir, Effects))
         return machine, *parts, None, None, uniform("dt", 0.0)
 
     def step(self, columns, dt, machines=None, *, count=None):

@@ -11,7 +11,7 @@ import pytest
 
 from pegasus.base.frames import rotate
 from pegasus.step.integrator import advance
-from pegasus.step.values import Effects, Inputs, LocalAir, Result, State
+from pegasus.step.values import Effects, Inputs, Result, State, VariedAir
 from tests.base.tracing.comparison import equal
 from tests.core.plain_step import values_of, write
 from tests.step.random_machines import COUNTS, MOVED, SMOOTH, Group, coasting, copied, electric
@@ -32,7 +32,7 @@ def test_python_lanes_and_scalar_code_have_the_same_bits(group):
     plain, scalar = copied(start), copied(start)
     for _ in range(2):
         for k, machine in enumerate(group.machines):
-            parts = (values_of(kind, plain, k, group.rotors) for kind in (State, Inputs, Effects, LocalAir))
+            parts = (values_of(kind, plain, k, group.rotors) for kind in (State, Inputs, VariedAir, Effects))
             write(advance(machine, *parts, None, None, 0.004), plain, k)
             for name in MOVED:
                 plain[name][k] = plain[f"free_{name}"][k]

@@ -28,6 +28,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "warehouse": {"length": 30.0, "width": 20.0, "aisle_count": 3},
     "forest": {"size": 60.0},
     "hills": {"size": 120.0},
+    "race_gates": {"gate_count": 3, "radius": 14.0},
 }
 """Parameters of small worlds, which are made quickly."""
 SPACING = 5.0

@@ -5,63 +5,81 @@ from collections.abc import Callable
 
 import viser
 
+from pegasus.panel import run_sections, setup_sections, telemetry_sections
 from pegasus.panel.board import Topic
+from pegasus.panel.fields import Select
 from pegasus.panel.panel import Panel
+from pegasus.panel.simulation_part import MAX
 from pegasus.panel.view_part import ViewPart
-from pegasus.panel.viser.faults import FaultSection
-from pegasus.panel.viser.fields import Section, paragraph, set_content
-from pegasus.panel.viser.run import FleetSection, PilotSection, RunSection, StatusSection, ViewSection
-from pegasus.panel.viser.setup import (
-    BackendSection,
-    Ray,
-    ScenarioSection,
-    SensorSection,
-    VehicleSection,
-    WorldSection,
-)
-from pegasus.panel.viser.telemetry import CameraSection, FiguresSection, PlotSection
+from pegasus.panel.viser.camera import ScreenshotRequests
+from pegasus.panel.viser.fields import PageSection, paragraph, set_content
+from pegasus.panel.viser.pilot import PilotFrame, add_steering_buttons
 from pegasus.panel.viser.view import WebView
 from pegasus.session.snapshot import Snapshot
+
+Ray = tuple[float, float, float]
+_SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", MAX)
+_LIVE_PERIOD = 6
+"""Number of frames between two updates of what changes during a run."""
 
 
 class WebControls:
     """Controls of a panel in the page of a view."""
 
     def __init__(self, view: WebView, panel: Panel) -> None:
-        self._server, self._panel = view.server, panel
+        self._server = view.server
         self._number = 0
         self._changed = set(Topic)
         self._lock = threading.Lock()
         self._picked: Callable[[Ray, Ray], object] | None = None
+        self.screenshots = ScreenshotRequests(panel.view)
         gui = view.server.gui
-        self._sections: list[Section] = [StatusSection(gui, panel)]
+        status = PageSection(gui, run_sections.status(panel))
         tabs = gui.add_tab_group()
         with tabs.add_tab("World"):
-            self._sections.append(WorldSection(gui, panel))
+            world = PageSection(gui, setup_sections.world(panel))
             with gui.add_folder("Scenario", expand_by_default=False):
-                self._sections.append(ScenarioSection(gui, panel))
+                scenario = PageSection(gui, setup_sections.scenario(panel))
         with tabs.add_tab("Vehicle"):
-            self._sections.append(VehicleSection(gui, panel, self._pick))
+            vehicle = PageSection(
+                gui,
+                setup_sections.vehicle(
+                    panel, lambda: self._pick("the vehicle's position", panel.vehicle.place)
+                ),
+            )
             with gui.add_folder("Mount sensors", expand_by_default=False):
-                self._sections.append(SensorSection(gui, panel))
+                sensors = PageSection(gui, setup_sections.sensors(panel))
             with gui.add_folder("Backend"):
-                self._sections.append(BackendSection(gui, panel))
+                backend = PageSection(gui, setup_sections.backend(panel, local=False))
         with tabs.add_tab("Fly"):
-            self._sections.append(FleetSection(gui, panel, self._pick))
+            fleet = PageSection(
+                gui,
+                run_sections.fleet(panel, lambda: self._pick("the point to fly to", panel.pilot.go_to_click)),
+            )
+            with gui.add_folder("Steering buttons", expand_by_default=False):
+                add_steering_buttons(gui, panel)
             with gui.add_folder("Keyboard and gamepad"):
-                self._sections.append(PilotSection(gui, panel))
+                PilotFrame(gui, panel)
             with gui.add_folder("Faults", expand_by_default=False):
-                self._sections.append(FaultSection(gui, panel))
+                faults = PageSection(gui, run_sections.faults(panel))
             with gui.add_folder("Run"):
-                self._sections.append(RunSection(view.server, panel))
+                run = PageSection(gui, run_sections.run(panel, [_speed(panel)]))
+                screenshot = gui.add_button("Screenshot")
+                screenshot.on_click(lambda event: self.screenshots.take(event.client))
         with tabs.add_tab("Telemetry"):
-            self._sections += [FiguresSection(gui, panel), PlotSection(gui, panel)]
+            telemetry = PageSection(gui, telemetry_sections.telemetry(panel))
         camera_tab = tabs.add_tab("View")
         with camera_tab:
-            self._sections.append(ViewSection(gui, panel.view))
-            cameras = CameraSection(gui, panel)
-            cameras.put_into(lambda: camera_tab)
-            self._sections.append(cameras)
+            camera = PageSection(gui, run_sections.view(panel.view))
+            cameras = PageSection(gui, telemetry_sections.cameras(panel), camera_tab)
+        self.sections = {
+            part.section.title: part
+            for part in (
+                status, world, scenario, vehicle, sensors, backend,
+                fleet, faults, run, telemetry, camera, cameras,
+            )
+        }  # fmt: skip
+        """Sections by their titles."""
         self._unsubscribe = panel.subscribe(self._on_change)
         view.on_frame(self._show)
 
@@ -77,10 +95,11 @@ class WebControls:
         with self._lock:
             changed, self._changed = self._changed, set()
         self._number += 1
-        for section in self._sections:
-            if section.topics & changed:
-                section.refresh()
-            section.tick(snapshot, self._number)
+        for part in self.sections.values():
+            if part.section.topics & changed:
+                part.refresh()
+            elif self._number % _LIVE_PERIOD == 0:
+                part.refresh(live=True)
 
     def _pick(self, purpose: str, use: Callable[[Ray, Ray], object]) -> None:
         """Pass the next click into the view to a function."""
@@ -103,10 +122,19 @@ class WatchControls:
     def __init__(self, view: WebView, settings: ViewPart) -> None:
         gui = view.server.gui
         self._status = gui.add_html("")
-        self._view = ViewSection(gui, settings)
-        self._view.refresh()
+        PageSection(gui, run_sections.view(settings))
         view.on_frame(self._show)
 
     def _show(self, snapshot: Snapshot) -> None:
         line = f"{snapshot.world}: {snapshot.time:.1f} s, {snapshot.real_time_factor:.2f} times real time"
         set_content(self._status, paragraph(line))
+
+
+def _speed(panel: Panel) -> Select:
+    """Return the choice of the speed."""
+    part = panel.simulation
+
+    def speed() -> str:
+        return part.speed if isinstance(part.speed, str) else f"{part.speed:g}"
+
+    return Select("Speed", speed, part.set_speed, lambda: _SPEEDS)

@@ -1,121 +1,201 @@
-"""Sections and fields of the page."""
+"""Sections of the panel drawn on the page."""
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import viser
+from PIL import Image
+from viser import uplot
 
-from pegasus.panel.board import Topic
-from pegasus.panel.choices import Choice
-from pegasus.session.snapshot import Snapshot
+from pegasus.base.errors import ConfigError
+from pegasus.panel import fields
+from pegasus.panel.board import Message
+from pegasus.panel.telemetry import Actuator
+
+_PLACEHOLDER = (160, 284)
+_COLORS = ("#e03131", "#2f9e44", "#1971c2")
+_WIDEST = 480
 
 
-class Section:
-    """Section of the page; `refresh` and `tick` run in the thread of the view."""
+class PageSection:
+    """A section on the page; its methods run in the thread of the view.
 
-    topics: frozenset[Topic] = frozenset()
-    """Subjects whose changes cause a refresh."""
+    Args:
+        gui: The page.
+        section: What it shows.
+        container: Part of the page in which images appear.
+    """
 
-    def refresh(self) -> None:
-        """Display the state of the panel."""
+    def __init__(self, gui: viser.GuiApi, section: fields.Section, container: Any = None) -> None:
+        self._gui, self._container, self.section = gui, container, section
+        self.handles: dict[str, Any] = {}
+        """Fields by their labels, rows of buttons by the texts of the buttons, images by theirs."""
+        self.texts: list[Any] = []
+        """Texts and tables."""
+        self._updates: list[tuple[fields.Item, Callable[[bool], object]]] = []
+        self._stamps: dict[str, float] = {}
+        for item in section.items:
+            self._draw(item)
 
-    def tick(self, snapshot: Snapshot, number: int) -> None:
-        """Display the state of the simulation.
+    def refresh(self, *, live: bool = False) -> None:
+        """Show the state of the panel.
 
         Args:
-            snapshot: The simulation.
-            number: Number of the frame, about 30 per second.
+            live: Whether to show only what changes during a run.
         """
+        for item, update in self._updates:
+            if item.live or not live:
+                update(live)
 
+    def _draw(self, item: fields.Item) -> None:
+        """Add an item to the page."""
+        if isinstance(item, fields.Fold):
+            with self._gui.add_folder(item.title, expand_by_default=item.open):
+                for part in item.items:
+                    self._draw(part)
+            return
+        if isinstance(item, fields.Field):
+            handle, update = self._field(item)
+            self.handles[item.label] = handle
+        elif isinstance(item, fields.Buttons):
+            handle, update = self._buttons(item), _nothing
+            self.handles["/".join(item.actions)] = handle
+        elif isinstance(item, fields.Thumbnail):
+            handle, update = self._thumbnail(item)
+        elif isinstance(item, fields.Plot):
+            handle, update = self._plot(item)
+            self.handles[item.title] = handle
+        else:
+            handle = self._gui.add_html("")
+            update = (
+                partial(self._update_images, handle, item)
+                if isinstance(item, fields.Images)
+                else (lambda _: set_content(handle, _content(item)))
+            )
+            self.texts.append(handle)
 
-def on_change(handle: Any, act: Callable[[Any], object]) -> None:
-    """Call a function with the new value when a user changes a field.
+        def show(live: bool) -> None:
+            _set(handle, "visible", item.shown())
+            update(live)
 
-    Args:
-        handle: The field.
-        act: The function; may block.
-    """
-    handle.on_update(_Change(handle, act))
+        self._updates.append((item, show))
 
+    def _field(self, item: fields.Field) -> tuple[Any, Callable[[bool], object]]:
+        """Return the handle of a field, and the function that updates it."""
+        gui, value = self._gui, item.get()
+        if isinstance(item, fields.Select):
+            handle: Any = gui.add_dropdown(item.label, item.offered(), initial_value=value, hint=item.hint)
+        elif isinstance(item, fields.Check):
+            handle = gui.add_checkbox(item.label, value, hint=item.hint)
+        elif isinstance(item, fields.Number):
+            bounds: dict[str, Any] = {"min": item.low, "max": item.high}
+            add: Any = gui.add_number
+            if isinstance(value, tuple):
+                add = {2: gui.add_vector2, 3: gui.add_vector3}[len(value)]
+                bounds = {k: None if bound is None else (bound,) * len(value) for k, bound in bounds.items()}
+            handle = add(item.label, value, step=item.step, hint=item.hint, **bounds)
+        else:
+            handle = gui.add_text(item.label, value, hint=item.hint)
+        handle.on_update(_Change(handle, item.act))
+        shown = [value]
 
-def add_button(gui: viser.GuiApi, label: str, act: Callable[[], object], *, hint: str | None = None) -> Any:
-    """Add a button.
+        def update(live: bool) -> None:
+            now = item.get()
+            if isinstance(item, fields.Select):
+                _set(handle, "options", item.offered())
+            # What the user has just entered may not have reached the panel yet.
+            if not live or now != shown[0]:
+                _set(handle, "value", now)
+            shown[0] = now
 
-    Args:
-        gui: The page.
-        label: Text on the button.
-        act: Function called on a click; may block.
-        hint: Tooltip.
-    """
-    button = gui.add_button(label, hint=hint)
-    button.on_click(lambda _: _discard(act()))
-    return button
+        return handle, update
 
+    def _buttons(self, item: fields.Buttons) -> Any:
+        """Return the handle of a row of buttons."""
+        actions = item.actions
+        if len(actions) == 1:
+            (name,) = actions
+            button = self._gui.add_button(name)
+            button.on_click(lambda _: _discard(actions[name]()))
+            return button
+        row = self._gui.add_button_group(item.label, tuple(actions))
+        row.on_click(lambda event: _discard(actions[str(event.target.value)]()))
+        return row
 
-def add_button_row(gui: viser.GuiApi, label: str, actions: dict[str, Callable[[], object]]) -> Any:
-    """Add a row of buttons.
+    def _thumbnail(self, item: fields.Thumbnail) -> tuple[Any, Callable[[bool], object]]:
+        """Return the handle of a thumbnail, and the function that updates it."""
+        handle = self._gui.add_image(thumbnail_image(None))
+        shown: list[Path | str | None] = [None]
 
-    Args:
-        gui: The page.
-        label: Text in front of the row.
-        actions: Functions called on a click, by button text.
-    """
-    row = gui.add_button_group(label, tuple(actions))
-    row.on_click(lambda event: _discard(actions[str(event.target.value)]()))
-    return row
+        def update(_: bool) -> None:
+            if (file := item.get()) != shown[0]:
+                shown[0] = file
+                handle.image = thumbnail_image(file)
 
+        return handle, update
 
-def set_value(handle: Any, value: Any) -> None:
-    """Set the value of a field if it differs."""
-    if handle.value != value:
-        handle.value = value
+    def _plot(self, item: fields.Plot) -> tuple[Any, Callable[[bool], object]]:
+        """Return the handle of a plot, and the function that updates it."""
+        lines = [uplot.Series(label=n, stroke=c, width=2) for n, c in zip(item.curves, _COLORS, strict=True)]
+        colors = _COLORS[-len(item.references) :]
+        lines += [
+            uplot.Series(label=n, stroke=c, width=1, dash=(4, 4))
+            for n, c in zip(item.references, colors, strict=True)
+        ]
+        empty = tuple(np.zeros(2) for _ in range(1 + len(lines)))
+        handle: Any = self._gui.add_uplot(
+            empty,
+            (uplot.Series(label="t [s]"), *lines),
+            title=item.title,
+            scales={"x": uplot.Scale(time=False)},
+            aspect=1.7,
+        )
+        names = ("time", *item.curves.values(), *item.references.values())
+
+        def update(_: bool) -> None:
+            columns = item.get()
+            if columns is not None:
+                handle.data = tuple(columns[name] for name in names)
+            elif np.any(handle.data[0]):
+                handle.data = empty
+
+        return handle, update
+
+    def _update_images(self, problem: Any, item: fields.Images, _: bool) -> None:
+        """Show new images of cameras, and remove those of cameras that are gone."""
+        shown, copy = item.get()
+        for label in [label for label in self._stamps if label not in shown]:
+            self.handles.pop(label).remove()
+            del self._stamps[label]
+        said = ""
+        for label, camera in shown.items():
+            stamp = float(np.max(camera.stamp))
+            if self._stamps.get(label) == stamp:
+                continue
+            try:
+                image = camera.image("rgb", copy)
+            except ConfigError as error:
+                said += paragraph(str(error), error=True)
+                continue
+            self._stamps[label] = stamp
+            step = max(1, -(-image.shape[1] // _WIDEST))
+            small = np.ascontiguousarray(image[::step, ::step])
+            if label in self.handles:
+                self.handles[label].image = small
+            else:
+                with self._container:
+                    self.handles[label] = self._gui.add_image(small, label=label, format="jpeg")
+        set_content(problem, said)
 
 
 def set_content(handle: Any, content: str) -> None:
     """Set the content of a text if it differs."""
-    if handle.content != content:
-        handle.content = content
-
-
-def set_options(handle: Any, options: list[str], value: str) -> None:
-    """Set options and selection of a dropdown list.
-
-    Args:
-        handle: The list.
-        options: The options.
-        value: The selection; added to the options if missing.
-    """
-    wanted = tuple(options if value in options else [*options, value])
-    if tuple(handle.options) != wanted:
-        handle.options = wanted
-    set_value(handle, value)
-
-
-def set_visible(handle: Any, *, shown: bool) -> None:
-    """Show or hide a field.
-
-    Args:
-        handle: The field.
-        shown: Whether to show it.
-    """
-    if handle.visible != shown:
-        handle.visible = shown
-
-
-def choice_html(choice: Choice | None, path: str = "") -> str:
-    """Return the description of a choice, or reason and remedy if it cannot be used, as HTML.
-
-    Args:
-        choice: The choice; None for a file given by path.
-        path: The path of that file.
-    """
-    if choice is None:
-        return paragraph(path)
-    if choice.available:
-        return paragraph(choice.description)
-    return paragraph(f"{choice.reason}; {choice.remedy}" if choice.remedy else choice.reason, error=True)
+    _set(handle, "content", content)
 
 
 def paragraph(text: str, *, error: bool = False) -> str:
@@ -129,12 +209,51 @@ def paragraph(text: str, *, error: bool = False) -> str:
     return f'<p style="{style}">{html.escape(text)}</p>' if text else ""
 
 
-def table(rows: list[tuple[str, ...]]) -> str:
-    """Return an HTML table with escaped text."""
+def table(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return an HTML table with escaped text; a row of one cell is a paragraph."""
     cell = '<td style="padding:0 8px 0 0;vertical-align:top">'
     body = "".join(f"<tr>{''.join(f'{cell}{html.escape(text)}</td>' for text in row)}</tr>" for row in rows)
     style = "margin:2px 14px;font-size:12px;font-variant-numeric:tabular-nums"
-    return f'<table style="{style}">{body}</table>'
+    if [len(row) for row in rows] == [1]:
+        return paragraph(rows[0][0])
+    return f'<table style="{style}">{body}</table>' if rows else ""
+
+
+def thumbnail_image(path: Path | str | None) -> npt.NDArray[np.uint8]:
+    """Return an image file, or a placeholder if it is missing or unreadable, shape (H, W, 3)."""
+    if path is not None:
+        try:
+            with Image.open(path) as image:
+                return np.asarray(image.convert("RGB"))
+        except OSError:
+            pass
+    height, width = _PLACEHOLDER
+    plain = np.full((height, width, 3), 225, np.uint8)
+    plain[2:-2, 2:-2] = 240
+    return plain
+
+
+def bars(actuators: Sequence[Actuator]) -> str:
+    """Return rotor speeds or commands by channel as HTML bars."""
+    row = (
+        '<div style="display:flex;align-items:center;margin:1px 14px;font-size:11px">'
+        '<span style="width:5em">{0.name}</span>'
+        '<span style="flex:1;background:#8884;height:8px"><span style="display:block;height:8px;'
+        'background:#2369be;width:{percent:.0f}%"></span></span>'
+        '<span style="width:6.5em;text-align:right">{0.text}</span></div>'
+    )
+    return "".join(row.format(actuator, percent=100 * actuator.share) for actuator in actuators)
+
+
+def _content(item: Any) -> str:
+    """Return a text, a table or bars as HTML."""
+    found = item.get()
+    if isinstance(item, fields.Table):
+        return table(found)
+    if isinstance(item, fields.Bars):
+        return bars(found)
+    lines = [Message(0, line, False) if isinstance(line, str) else line for line in found]
+    return "".join(paragraph(line.text, error=line.error) for line in lines)
 
 
 class _Change:
@@ -151,6 +270,16 @@ class _Change:
     def capture(self, event: Any) -> Callable[[], object]:
         """Return the action with the present value, before a refresh can set the field again."""
         return partial(self._act, self._handle.value)
+
+
+def _set(handle: Any, name: str, value: Any) -> None:
+    """Set a property of a handle if it differs."""
+    if getattr(handle, name) != value:
+        setattr(handle, name, value)
+
+
+def _nothing(_: bool) -> None:
+    """Do nothing."""
 
 
 def _discard(result: object) -> None:

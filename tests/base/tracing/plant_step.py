@@ -8,7 +8,7 @@ from pegasus import Multirotor
 from pegasus.base.step_math import Quat, Real, Reals, Vec3
 from pegasus.base.tracing import Trace, column, trace
 from pegasus.step.integrator import advance
-from pegasus.step.values import Inputs, State
+from pegasus.step.values import Air, Inputs, State
 
 STATE = ("position", "orientation", "velocity", "angular_velocity")
 KINDS = {"position": Vec3, "orientation": Quat, "velocity": Vec3, "angular_velocity": Vec3}
@@ -24,8 +24,8 @@ def step_of(vehicle: Multirotor, dt: float) -> Any:
         position: Vec3, orientation: Quat, velocity: Vec3, turning: Vec3, speeds: Reals, command: Reals
     ) -> tuple[Vec3, Quat, Vec3, Vec3, Reals]:
         state = State(position, orientation, velocity, turning, speeds, (zero,) * len(speeds))
-        inputs = Inputs(command, 0.0, fastest, 0.0, zero, 1.225, Vec3(0.0, 0.0, -9.80665), zero, zero)
-        end = advance(machine, state, inputs, None, None, None, None, Real(dt))
+        inputs = Inputs(command, 0.0, fastest, 0.0, Vec3(0.0, 0.0, -9.80665), zero, zero)
+        end = advance(machine, state, inputs, Air(zero, 1.225), None, None, None, Real(dt))
         return (
             end.free_position,
             end.free_orientation,

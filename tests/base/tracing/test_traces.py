@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import warp as wp
 from pegasus import Multirotor
 from pegasus.base import elementary, row_threads
 from pegasus.base.step_math import Quat, Real, Vec3, Word, floor, sin
-from pegasus.base.tracing import TraceError, column, trace, uniform, uniform_values
+from pegasus.base.tracing import TraceError, column, structure, trace, uniform, uniform_values
 from pegasus.base.tracing.launches import Program, program_of
 from pegasus.dynamics.drag import LinearDrag, linear_drag
 from tests.base.tracing import laws
@@ -81,6 +82,16 @@ def test_vehicles_of_one_structure_share_code() -> None:
     """Each airframe would be compiled anew, for seconds."""
     assert drag_trace(0.1, as_input=True).key == drag_trace(0.7, as_input=True).key
     assert drag_trace(0.1, as_input=False).key != drag_trace(0.7, as_input=False).key
+
+
+def test_keys_of_structures_do_not_grow_with_tables() -> None:
+    """Each start of a vehicle with tables of thousands of numbers would take a second."""
+
+    def key(length: int, last: float = 1.0) -> Any:
+        return structure(uniform("curve", SimpleNamespace(table=(*[1.0] * (length - 1), last))))
+
+    assert key(9000) == key(9000, last=2.0) != key(8000)
+    assert len(repr(key(9000))) == len(repr(key(8000))) < 200
 
 
 def test_compiled_code_is_kept() -> None:

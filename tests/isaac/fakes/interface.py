@@ -155,6 +155,14 @@ class CollapsableFrame(Frame):
     def title(self):
         return self._settings.get("title", "")
 
+    @property
+    def collapsed(self):
+        return self._settings.get("collapsed", False)
+
+    @collapsed.setter
+    def collapsed(self, value):
+        self._settings["collapsed"] = value
+
 
 class Label(Widget):
     def __init__(self, *args, **kwargs):

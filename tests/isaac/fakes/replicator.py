@@ -144,7 +144,8 @@ def _draw(product, channel):
         near=near,
         far=far,
     )
-    renderer = EmbreeRenderer()
+    # Vehicles are part of this scene, so that indirect light would be computed anew for each image.
+    renderer = EmbreeRenderer(bounces=0)
     scene = translate(stage)
     renderer.load(scene)
     try:

@@ -20,7 +20,6 @@ from pegasus.cameras import Camera  # noqa: E402
 from pegasus.cli.main import app  # noqa: E402
 from pegasus.control import GeometricController, trajectories  # noqa: E402
 from pegasus.panel.viser.controls import WebControls  # noqa: E402
-from pegasus.panel.viser.telemetry import CameraSection  # noqa: E402
 from pegasus.panel.viser.view import WebView  # noqa: E402
 from tests.panel.client import Client  # noqa: E402
 from tests.waits import LIMIT, wait_until  # noqa: E402
@@ -217,7 +216,7 @@ def test_camera_images_come_when_they_are_asked_for(panel, view):
     """If this fails, camera images are missing, or are rendered for pages that do not show them."""
     pytest.importorskip("embreex", reason="pip install pegasus-multirotor[render]")
     controls = WebControls(view, panel)
-    section = next(s for s in controls._sections if isinstance(s, CameraSection))
+    images = controls.sections["Cameras"].handles
     panel.session.exchange(lambda: Simulation("flat"))
     panel.session.add(
         Multirotor(
@@ -232,14 +231,14 @@ def test_camera_images_come_when_they_are_asked_for(panel, view):
     client = Client(view.address)
     shown = view._marks._count
     wait_until(lambda: view._marks._count > shown + 15, "some pictures of the view")
-    assert not section._images
-    section._wanted.value = True
-    wait_until(lambda: section._images, "the image")
-    image = section._images["front"].image
+    assert "front" not in images
+    client.write(images["Show camera images"], True)
+    wait_until(lambda: "front" in images, "the image")
+    image = images["front"].image
     assert image.shape == (48, 64, 3)
     assert image.std() > 10.0
-    section._wanted.value = False
-    wait_until(lambda: not section._images, "the image to go")
+    client.write(images["Show camera images"], False)
+    wait_until(lambda: "front" not in images, "the image to go")
     client.close()
 
 

@@ -19,7 +19,6 @@ from pegasus.panel.viser import clients as web_clients
 from pegasus.panel.viser.camera import ScreenshotRequests
 from pegasus.panel.viser.clients import ClientExecutor, ClientPacing
 from pegasus.panel.viser.controls import WebControls
-from pegasus.panel.viser.run import RunSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client, websocket
 from tests.panel.panel_rig import last_error
@@ -39,11 +38,6 @@ def controls(panel, view):
     controls = WebControls(view, panel)
     yield controls
     controls.close()
-
-
-def section(controls, kind):
-    """Return the section for a kind of part."""
-    return next(section for section in controls._sections if isinstance(section, kind))
 
 
 def shutter(controls):
@@ -80,14 +74,14 @@ def test_a_browser_without_an_answer_holds_up_nobody(panel, view, controls):
         wait_until(lambda: not any(list(waiting.values())), "the end of its actions")
         mute.write(button)
         wait_until(lambda: len(pressed) == 2, "the press of the browser that does not answer")
-        assert len(section(controls, RunSection)._screenshots._pending) == 1
+        assert len(controls.screenshots._pending) == 1
         assert threading.active_count() <= threads + 4
         # Late, but within the limit.
         picture = io.BytesIO()
         Image.fromarray(np.full((4, 6, 3), 200, np.uint8)).save(picture, "JPEG")
         answer = {"render_uuid": request["render_uuid"], "payload": picture.getvalue()}
         mute.say({"type": "GetRenderResponseMessage", **answer})
-        wait_until(lambda: not section(controls, RunSection)._screenshots._pending, "the end of the wait")
+        wait_until(lambda: not controls.screenshots._pending, "the end of the wait")
     assert len(list(panel.view.out.glob("screenshot-*.jpg"))) == 1
 
 

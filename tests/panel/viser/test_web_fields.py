@@ -15,15 +15,6 @@ from pegasus import Multirotor, Simulation
 from pegasus.config.scenario import WorldSpec
 from pegasus.config.settings import change_settings, user_settings
 from pegasus.panel.viser.controls import WebControls
-from pegasus.panel.viser.run import FleetSection, RunSection
-from pegasus.panel.viser.setup import (
-    BackendSection,
-    ScenarioSection,
-    SensorSection,
-    VehicleSection,
-    WorldSection,
-)
-from pegasus.panel.viser.telemetry import CameraSection, PlotSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client
 from tests.panel.panel_rig import last_error
@@ -44,9 +35,13 @@ class Browser(Client):
         self.server = view.server
         wait_until(lambda: view.server.get_clients(), "the browser")
 
-    def section(self, kind):
-        """Return the section for a kind of part."""
-        return next(section for section in self._controls._sections if isinstance(section, kind))
+    def section(self, title):
+        """Return the fields of a section by their labels, and its rows of buttons by their texts."""
+        return self._controls.sections[title].handles
+
+    def said(self, title):
+        """Return the texts of a section."""
+        return "".join(text.content for text in self._controls.sections[title].texts)
 
 
 @pytest.fixture
@@ -76,13 +71,13 @@ def test_another_vehicle_is_followed_whatever_copy_was(panel, browser):
     assert panel.world.load()
     for name, count, x in ("many", 8, 0.0), ("few", 2, 30.0):
         panel.session.add(Multirotor("iris", name=name, count=count, position=(x, 0, 0.1)))
-    section = browser.section(FleetSection)
-    wait_until(lambda: section._chosen.value == "many", "the list")
-    browser.write(section._copy, 7)
+    section = browser.section("Fly")
+    wait_until(lambda: section["Vehicle"].value == "many", "the list")
+    browser.write(section["Copy"], 7)
     wait_until(lambda: panel.view.followed == ("many", 7), "the copy")
-    browser.write(section._chosen, "few")
+    browser.write(section["Vehicle"], "few")
     wait_until(lambda: panel.view.followed == ("few", 0), "the other vehicle")
-    wait_until(lambda: section._copy.value == 0, "its copy")
+    wait_until(lambda: section["Copy"].value == 0, "its copy")
     assert not any(message.error for message in panel.messages)
 
 
@@ -90,13 +85,13 @@ def test_the_next_vehicle_has_no_numbers_of_the_last(panel, browser):
     """The fields would show where the last vehicle stood, while the next one starts at a spawn point."""
     assert panel.world.choose("flat")
     assert panel.world.load()
-    section = browser.section(VehicleSection)
-    browser.write(section._position, (3.0, 2.0, 1.0))
+    section = browser.section("Vehicle")
+    browser.write(section["Position [m]"], (3.0, 2.0, 1.0))
     wait_until(lambda: panel.vehicle.position == (3.0, 2.0, 1.0), "the position")
     assert panel.vehicle.add()
-    wait_until(lambda: section._position.value == (0.0, 0.0, 0.0), "the fields")
+    wait_until(lambda: section["Position [m]"].value == (0.0, 0.0, 0.0), "the fields")
     assert panel.vehicle.position is None
-    assert "spawn point" in section._place.content
+    assert "spawn point" in browser.said("Vehicle")
 
 
 def refreshed_early(browser, field, value):
@@ -114,12 +109,12 @@ def refreshed_early(browser, field, value):
 @pytest.mark.parametrize(
     ("section", "field", "value", "changed"),
     [
-        (VehicleSection, "_count", 4, lambda panel: panel.vehicle.count == 4),
-        (VehicleSection, "_spacing", 3.0, lambda panel: panel.vehicle.spacing == 3.0),
-        (BackendSection, "_flight", "circle", lambda panel: panel.backend.flight == "circle"),
-        (BackendSection, "_height", 7.0, lambda panel: panel.backend.height == 7.0),
-        (SensorSection, "_yaw", 90.0, lambda panel: panel.sensors.yaw == math.radians(90.0)),
-        (FleetSection, "_copy", 2, lambda panel: panel.view.followed == ("many", 2)),
+        ("Vehicle", "Count", 4, lambda panel: panel.vehicle.count == 4),
+        ("Vehicle", "Spacing [m]", 3.0, lambda panel: panel.vehicle.spacing == 3.0),
+        ("Backend", "Flight", "circle", lambda panel: panel.backend.flight == "circle"),
+        ("Backend", "Height [m]", 7.0, lambda panel: panel.backend.height == 7.0),
+        ("Mount sensors", "Yaw [deg]", 90.0, lambda panel: panel.sensors.yaw == math.radians(90.0)),
+        ("Fly", "Copy", 2, lambda panel: panel.view.followed == ("many", 2)),
     ],
 )
 def test_a_change_is_kept_if_the_field_is_refreshed_before_it_is_handled(
@@ -129,16 +124,16 @@ def test_a_change_is_kept_if_the_field_is_refreshed_before_it_is_handled(
     assert panel.world.choose("flat")
     assert panel.world.load()
     panel.session.add(Multirotor("iris", name="many", count=3, position=(0, 0, 0.1)))
-    chosen = browser.section(FleetSection)._chosen
+    chosen = browser.section("Fly")["Vehicle"]
     wait_until(lambda: chosen.value == "many", "the list")
-    refreshed_early(browser, getattr(browser.section(section), field), value)
+    refreshed_early(browser, browser.section(section)[field], value)
     wait_until(lambda: changed(panel), "the change")
     assert not any(message.error for message in panel.messages)
 
 
 def test_an_output_is_kept_if_its_box_is_refreshed_before_it_is_handled(panel, browser):
     """A box that is ticked while the page is refreshed would be unticked again."""
-    refreshed_early(browser, browser.section(SensorSection)._outputs["depth"], True)
+    refreshed_early(browser, browser.section("Mount sensors")["depth"], True)
     wait_until(lambda: panel.sensors.outputs == ("rgb", "depth"), "the output")
 
 
@@ -148,32 +143,32 @@ def test_what_cannot_be_recorded_is_not_shown_as_recorded(panel, browser, tmp_pa
     assert panel.world.choose("flat")
     assert panel.world.load()
     assert panel.simulation.play()
-    section = browser.section(RunSection)
-    browser.write(section._record, True)
+    section = browser.section("Run")
+    browser.write(section["Record"], True)
     wait_until(lambda: any(message.error for message in panel.messages), "the refusal")
     assert "runs" in last_error(panel)
-    wait_until(lambda: section._record.value is False, "an empty box")
+    wait_until(lambda: section["Record"].value is False, "an empty box")
     (tmp_path / "runs").unlink()
-    browser.write(section._record, True)
+    browser.write(section["Record"], True)
     wait_until(lambda: panel.snapshot.recording is not None, "a recording")
-    assert section._record.value is True
+    wait_until(lambda: section["Record"].value is True, "a ticked box")
 
 
 def test_the_fields_show_the_wind_that_blows(panel, browser):
     """If this fails, adding gusts to a world's wind removes its mean wind."""
-    section = browser.section(RunSection)
+    section = browser.section("Run")
     panel.session.exchange(windy((3.0, -1.0, 0.0), intensity=0.5))
-    wait_until(lambda: section._wind.value == (3.0, -1.0, 0.0), "the wind of the world")
-    wait_until(lambda: section._gusts.value == 0.5, "its gusts")
+    wait_until(lambda: section["Wind [m/s]"].value == (3.0, -1.0, 0.0), "the wind of the world")
+    wait_until(lambda: section["Gusts [m/s]"].value == 0.5, "its gusts")
     # Text that is being typed stays.
-    browser.write(section._gusts, 1.5)
-    wait_until(lambda: section._gusts.value == 1.5, "what is typed")
+    browser.write(section["Gusts [m/s]"], 1.5)
+    wait_until(lambda: section["Gusts [m/s]"].value == 1.5, "what is typed")
     assert panel.simulation.play()
     wait_until(lambda: panel.snapshot.time > 0.1, "some time")
-    assert section._gusts.value == 1.5
+    assert section["Gusts [m/s]"].value == 1.5
     panel.session.exchange(windy((0.0, 2.0, 0.0)))
-    wait_until(lambda: section._wind.value == (0.0, 2.0, 0.0), "the wind of another world")
-    assert section._gusts.value == 0.0
+    wait_until(lambda: section["Wind [m/s]"].value == (0.0, 2.0, 0.0), "the wind of another world")
+    assert section["Gusts [m/s]"].value == 0.0
 
 
 def test_plots_and_words_of_a_vehicle_go_with_it(panel, browser):
@@ -182,14 +177,17 @@ def test_plots_and_words_of_a_vehicle_go_with_it(panel, browser):
     assert panel.world.load()
     assert panel.vehicle.add()
     assert panel.simulation.play()
-    plots, cameras = browser.section(PlotSection), browser.section(CameraSection)
-    browser.write(cameras._wanted, True)
-    wait_until(lambda: "no camera" in cameras._message.content, "the words")
-    wait_until(lambda: np.ptp(plots._position.data[0]) > 0.2, "curves")
-    browser.write(cameras._wanted, False)
+    plot, wanted = (
+        browser.section("Telemetry")["Position [m]"],
+        browser.section("Cameras")["Show camera images"],
+    )
+    browser.write(wanted, True)
+    wait_until(lambda: "no camera" in browser.said("Cameras"), "the words")
+    wait_until(lambda: np.ptp(plot.data[0]) > 0.2, "curves")
+    browser.write(wanted, False)
     assert panel.vehicle.remove("iris")
-    wait_until(lambda: not np.any(plots._position.data[0]), "no curves")
-    wait_until(lambda: cameras._message.content == "", "no words")
+    wait_until(lambda: not np.any(plot.data[0]), "no curves")
+    wait_until(lambda: browser.said("Cameras") == "", "no words")
 
 
 def test_plots_of_what_has_no_reference(panel, browser):
@@ -198,37 +196,43 @@ def test_plots_of_what_has_no_reference(panel, browser):
     assert panel.world.load()
     panel.session.add(Multirotor("iris", position=(1, 2, 0.1)))
     assert panel.simulation.play()
-    plots = browser.section(PlotSection)
-    wait_until(lambda: np.ptp(plots._position.data[0]) > 0.2, "curves")
-    for plot in plots._position, plots._attitude:
+    position, attitude = (browser.section("Telemetry")[name] for name in ("Position [m]", "Attitude [deg]"))
+    wait_until(lambda: np.ptp(position.data[0]) > 0.2, "curves")
+    for plot in position, attitude:
         assert np.isfinite(plot.data).all()
-    _, x, y, z, *reference = plots._position.data
+    _, x, y, z, *reference = position.data
     np.testing.assert_array_equal(reference, [x, y, z])
     assert (x[-1], y[-1]) == pytest.approx((1.0, 2.0), abs=0.01)
 
 
 def test_the_fields_of_ros2(panel, browser):
     """If this fails, the page lacks the ROS 2 fields, or shows them where they do not apply."""
-    section = browser.section(BackendSection)
-    fields = (section._too, section._namespace, section._domain, section._on_timeout, section._flight)
+    section = browser.section("Backend")
+    fields = (
+        section["Publish on ROS 2"],
+        section["Namespace"],
+        section["Domain"],
+        section["On timeout"],
+        section["Flight"],
+    )
 
     def shown():
         return tuple(field.visible for field in fields)
 
     wait_until(lambda: shown() == (True, False, False, False, True), "the fields of the built-in backend")
-    browser.write(section._too, True)
+    browser.write(section["Publish on ROS 2"], True)
     wait_until(lambda: shown() == (True, True, True, False, True), "the fields of a listener")
-    browser.write(section._backend, "ros2")
+    browser.write(section["Backend"], "ros2")
     wait_until(lambda: shown() == (False, True, True, True, False), "the fields of ROS 2")
-    browser.write(section._namespace, "drone0")
-    browser.write(section._domain, "7")
-    browser.write(section._on_timeout, "hold")
+    browser.write(section["Namespace"], "drone0")
+    browser.write(section["Domain"], "7")
+    browser.write(section["On timeout"], "hold")
     part = panel.backend
     wait_until(lambda: (part.namespace, part.domain_id, part.on_timeout) == ("drone0", 7, "hold"), "them")
-    browser.write(section._domain, "233")
+    browser.write(section["Domain"], "233")
     wait_until(lambda: any(message.error for message in panel.messages), "the refusal")
     assert last_error(panel) == "domain_id = '233': must be a whole number from 0 to 232"
-    wait_until(lambda: section._domain.value == "7", "the domain that counts")
+    wait_until(lambda: section["Domain"].value == "7", "the domain that counts")
 
 
 def test_no_field_of_the_page_says_what_is_started(panel, browser, config):
@@ -237,21 +241,20 @@ def test_no_field_of_the_page_says_what_is_started(panel, browser, config):
     (folder / "build/px4_sitl_default/bin").mkdir(parents=True)
     (folder / "build/px4_sitl_default/bin/px4").touch()
     change_settings("px4", {"directory": folder, "airframe": "none_mine"})
-    section, part = browser.section(BackendSection), panel.backend
-    browser.write(section._backend, "px4")
+    section, part = browser.section("Backend"), panel.backend
+    browser.write(section["Backend"], "px4")
     wait_until(lambda: part.chosen == "px4", "PX4")
-    wait_until(lambda: f"Folder: {folder}" in section._program.content, "the folder")
-    assert "Airframe: none_mine" in section._program.content
+    wait_until(lambda: f"Folder: {folder}" in browser.said("Backend"), "the folder")
+    assert "Airframe: none_mine" in browser.said("Backend")
     evil = str(config.parent / "evil")
     texts = [f for f in inputs(browser) if isinstance(f, viser.GuiTextHandle)]
     assert len(texts) >= 4
     for field in texts:
         browser.write(field, evil)
     # Fields for display reject input, too.
-    browser.say(
-        {"type": "GuiUpdateMessage", "uuid": section._program._impl.uuid, "updates": {"content": evil}}
-    )
-    browser.write(section._launch, False)
+    program = browser._controls.sections["Backend"].texts[-1]
+    browser.say({"type": "GuiUpdateMessage", "uuid": program._impl.uuid, "updates": {"content": evil}})
+    browser.write(section["Start the autopilot"], False)
     wait_until(
         lambda: part.launch is False and panel.vehicle.name == "" and panel.messages,
         "what was written to have been heard",
@@ -263,8 +266,8 @@ def test_no_field_of_the_page_says_what_is_started(panel, browser, config):
 
 def test_a_file_is_not_read_to_the_page(panel, browser, tmp_path):
     """If this fails, a page can show lines of any file that the server's user may read."""
-    field = browser.section(WorldSection)._path
-    press = browser.section(WorldSection)._choose_file
+    field = browser.section("World")["File"]
+    press = browser.section("World")["Choose file"]
     for number, (name, content) in enumerate(SECRETS.items(), 1):
         file = tmp_path / name
         file.write_text(content)
@@ -302,21 +305,21 @@ SECRETS = {
 
 def test_a_camera_is_mounted_and_the_scenario_saved_in_the_browser(panel, browser):
     """If this fails, the page cannot mount a camera or save a scenario."""
-    sensors, scenarios = browser.section(SensorSection), browser.section(ScenarioSection)
-    browser.write(sensors._pitch, 90.0)
+    sensors, scenarios = browser.section("Mount sensors"), browser.section("Scenario")
+    browser.write(sensors["Pitch [deg]"], 90.0)
     wait_until(lambda: panel.sensors.pitch == pytest.approx(np.pi / 2), "the pitch")
-    browser.write(sensors._outputs["depth"], True)
+    browser.write(sensors["depth"], True)
     wait_until(lambda: panel.sensors.outputs == ("rgb", "depth"), "the output")
-    browser.write(sensors._kind, "lidar")
-    wait_until(lambda: sensors._pattern.visible and not sensors._size.visible, "the fields of a lidar")
-    browser.write(sensors._kind, "camera")
-    wait_until(lambda: sensors._size.visible, "the fields of a camera")
+    browser.write(sensors["Sensor"], "lidar")
+    wait_until(lambda: sensors["Pattern"].visible and not sensors["Pixels"].visible, "the fields of a lidar")
+    browser.write(sensors["Sensor"], "camera")
+    wait_until(lambda: sensors["Pixels"].visible, "the fields of a camera")
     assert panel.sensors.mount()
-    wait_until(lambda: "camera: camera, 10 Hz" in sensors._listed.content, "the list")
+    wait_until(lambda: "camera: camera, 10 Hz" in browser.said("Mount sensors"), "the list")
     assert panel.world.choose("flat")
     assert panel.world.load()
     assert panel.vehicle.add(), panel.messages
-    browser.write(scenarios._name, "from_a_page")
+    browser.write(scenarios["Save as"], "from_a_page")
     wait_until(lambda: panel.scenario.name == "from_a_page", "the name")
     assert panel.scenario.save(), panel.messages
-    wait_until(lambda: "from_a_page" in scenarios._list.options, "the list of scenarios")
+    wait_until(lambda: "from_a_page" in scenarios["Scenario"].options, "the list of scenarios")

@@ -8,7 +8,7 @@ pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
 from pegasus.panel.pilot_part import PilotInput
 from pegasus.panel.viser.controls import WebControls
-from pegasus.panel.viser.run import parse_pilot_input
+from pegasus.panel.viser.pilot import parse_pilot_input
 from pegasus.panel.viser.view import WebView
 
 FRAME = "document.querySelector('iframe[title=\"Keyboard and gamepad\"]')"
