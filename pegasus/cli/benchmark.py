@@ -18,7 +18,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
 from pegasus.control import GeometricController, trajectories
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
@@ -35,6 +35,7 @@ class _HoverSpeed(Backend):
     drives = True
 
     def bind(self, vehicle: Vehicle) -> None:
+        vehicle = as_rotorcraft(vehicle)
         weight = vehicle.mass * -vehicle.environment.gravity_vector(np.array([[0.0, 0.0, _HEIGHT]]))[0, 2]
         force = np.full((vehicle.count, vehicle.rotor_count), weight / vehicle.rotor_count)
         self._speed = vehicle.thrust_curve.rotor_speed(force, np.full((vehicle.count, 1), 1.225))

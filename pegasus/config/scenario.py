@@ -70,17 +70,17 @@ class PropellerSpec(StrictModel):
 
 
 class ActuatorMap(StrictModel):
-    """Map from autopilot outputs to rotor speeds: w = sign(u) (scale |u| + offset), 0 while disarmed.
+    """Map from autopilot outputs to commands: sign(u) (scale |u| + offset), those at rest while disarmed.
 
-    u is 0 to 1, for rotors that can be reversed -1 to 1.
+    u is 0 to 1, for channels that may be negative, such as rotors that can be reversed, -1 to 1.
     """
 
     channels: list[Annotated[int, Field(ge=0, le=31)]] | None = None
-    """Output of each rotor, counted from 0; rotor i takes output i when left out."""
+    """Output of each channel, counted from 0; channel i takes output i when left out."""
     scale: Positive | list[Positive] | None = None
-    """Rotor speed per unit of output [rad/s], one or one per rotor; the motor's largest when left out."""
+    """Command per unit of output, one or one per channel; the upper limit of each when left out."""
     offset: float | list[float] = 0.0
-    """Rotor speed at an output just above zero, armed [rad/s], one or one per rotor."""
+    """Command at an output just above zero, armed, one or one per channel."""
 
 
 class PX4Spec(ActuatorMap):

@@ -1,5 +1,5 @@
 """Contracts between the rooms: what a vehicle, a sensor, a backend, an engine are for those who use them."""
 
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft, Vehicle, as_rotorcraft
 
-__all__ = ["Vehicle"]
+__all__ = ["Rotorcraft", "Vehicle", "as_rotorcraft"]

@@ -96,7 +96,7 @@ class BackendBank(ABC):
 
     @abstractmethod
     def command(self, t: float, dt: float) -> None:
-        """Write the rotor speeds to hold until the next step into the column `command` [rad/s].
+        """Write the commands to hold until the next step into the column `command`, by channel.
 
         Args:
             t: Simulation time [s], that of the last `publish`.
@@ -105,17 +105,17 @@ class BackendBank(ABC):
 
 
 class Backend:
-    """Receiver of a vehicle's state and readings at every step; a driving one answers with rotor speeds.
+    """Receiver of a vehicle's state and readings at every step; a driving one answers with commands.
 
     At every step the simulation calls `publish` on all backends of all vehicles and only then `command`
     on the driving ones, so that many autopilots compute at the same time.
     """
 
     drives: bool = False
-    """Whether this backend commands the rotors; at most one backend of a vehicle may."""
+    """Whether this backend commands the vehicle; at most one backend of a vehicle may."""
 
     maps_outputs: bool = False
-    """True if outputs of a program are mapped to rotor speeds, so that a command is never a throttle."""
+    """True if outputs of a program are mapped to commands, so that a command is never a throttle."""
 
     reads_sensors: bool = False
     """True if `publish` uses the readings: the default of a class that defines `publish`. Readings are made
@@ -165,7 +165,7 @@ class Backend:
         """Prepare for a vehicle; called once, when the vehicle joins a simulation.
 
         Args:
-            vehicle: The vehicle, with its mass, inertia, rotors, motor and thrust curve.
+            vehicle: The vehicle; `as_rotorcraft` gives mass, rotors, motor and thrust curve.
 
         Raises:
             ConfigError: If this backend cannot serve this vehicle.
@@ -196,7 +196,9 @@ class Backend:
         """
 
     def command(self, t: float) -> Array | None:
-        """Return the rotor speeds to hold until the next step [rad/s], shape (N, R); None for rotors at rest.
+        """Return the commands to hold until the next step, shape (N, U); None for those at rest.
+
+        They are in the order and units of `vehicle.channels`, to whose limits they are clipped.
 
         Args:
             t: Simulation time [s], that of the last `publish`.

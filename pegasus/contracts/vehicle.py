@@ -2,18 +2,20 @@
 
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import VehicleSpec
 from pegasus.contracts.engine import RayHits
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
-from pegasus.dynamics import BatteryState, Downwash, Drag, Motor, ThrustCurve
+from pegasus.dynamics import BatteryState, Drag, Motor, ThrustCurve
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import VehicleParameters
+from pegasus.model.machine import Channel, are_rotors
 from pegasus.model.rotors import RotorLayout
 
 
@@ -58,8 +60,70 @@ class Surroundings(Protocol):
         """
 
 
-class Airframe(Protocol):
-    """Description, parameters and models of N vehicles of one kind; copies may differ in `parameters`."""
+class Vehicle(Protocol):
+    """N vehicles of one kind, which are in a simulation, as its parts see them."""
+
+    @property
+    def name(self) -> str:
+        """Name, unique in the simulation."""
+
+    @property
+    def count(self) -> int:
+        """Number of vehicles N."""
+
+    @property
+    def state(self) -> VehicleState:
+        """True state; its arrays are live and read-only."""
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """State, inputs and outputs of the step by name, N rows each."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """Commands that each vehicle takes, in the order of the column `command`; by the vehicle's file."""
+
+    @property
+    def parameters(self) -> Sequence[VehicleParameters]:
+        """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
+
+    @property
+    def sensors(self) -> Sensors:
+        """The sensors by name."""
+
+    @property
+    def battery(self) -> BatteryState | None:
+        """The batteries; None without them."""
+
+    @property
+    def environment(self) -> Environment:
+        """Gravity, air, wind and magnetic field."""
+
+    @property
+    def physics_rate(self) -> float:
+        """Steps per second of the simulation [Hz]."""
+
+    @property
+    def manager(self) -> Surroundings:
+        """The world around."""
+
+    def raycast(
+        self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
+    ) -> RayHits:
+        """Cast rays from each vehicle; they pass through its own body.
+
+        Args:
+            directions: Directions in the body frame, shape (K, 3).
+            max_range: Longest distance [m].
+            origin: Origin of the rays in the body frame [m], shape (3,).
+
+        Returns:
+            N * K hits, those of the first vehicle first.
+        """
+
+
+class Rotorcraft(Vehicle, Protocol):
+    """N vehicles that are commanded by the speeds of their rotors; copies may differ in `parameters`."""
 
     @property
     def spec(self) -> VehicleSpec:
@@ -102,75 +166,23 @@ class Airframe(Protocol):
         """Model of the drag; None without one."""
 
     @property
-    def downwash(self) -> Downwash | None:
-        """Model of the air that the rotors blow at other vehicles; None without one."""
-
-    @property
-    def parameters(self) -> Sequence[VehicleParameters]:
-        """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
-
-
-class Vehicle(Airframe, Protocol):
-    """N vehicles of one kind, which are in a simulation."""
-
-    @property
-    def name(self) -> str:
-        """Name, unique in the simulation."""
-
-    @property
-    def count(self) -> int:
-        """Number of vehicles N."""
-
-    @property
-    def state(self) -> VehicleState:
-        """True state; its arrays are live and read-only."""
-
-    @property
-    def columns(self) -> Mapping[str, Array]:
-        """State, inputs and outputs of the step by name, N rows each."""
-
-    @property
-    def has_own_wrench(self) -> bool:
-        """True if a Python function gives a wrench for each step."""
-
-    @property
-    def rotor_centers(self) -> Array:
-        """Centres of the discs in the world [m], shape (N, R, 3)."""
-
-    @property
-    def battery(self) -> BatteryState | None:
-        """The batteries; None without them."""
-
-    @property
-    def sensors(self) -> Sensors:
-        """The sensors by name."""
-
-    @property
     def estimator(self) -> object | None:
         """Estimator of its state, of the class `Estimator`; None without one."""
 
-    @property
-    def environment(self) -> Environment:
-        """Gravity, air, wind and magnetic field."""
 
-    @property
-    def physics_rate(self) -> float:
-        """Steps per second of the simulation [Hz]."""
+def as_rotorcraft(vehicle: Vehicle) -> Rotorcraft:
+    """Return a vehicle that is commanded by the speeds of its rotors, for a part that needs them.
 
-    @property
-    def manager(self) -> Surroundings:
-        """The world around."""
+    Args:
+        vehicle: The vehicle.
 
-    def raycast(
-        self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
-    ) -> RayHits:
-        """Cast rays from each vehicle; they pass through its own body.
-
-        Args:
-            directions: Directions in the body frame, shape (K, 3).
-            max_range: Longest distance [m].
-            origin: Origin of the rays in the body frame [m], shape (3,).
-
-        Returns:
-            N * K hits, those of the first vehicle first.
-        """
+    Raises:
+        ConfigError: If it takes other commands.
+    """
+    if not are_rotors(vehicle.channels):
+        raise ConfigError(
+            f"is not commanded by the speeds of rotors, but by {'; '.join(map(str, vehicle.channels))}",
+            field="vehicle",
+            value=vehicle.name,
+        )
+    return cast("Rotorcraft", vehicle)

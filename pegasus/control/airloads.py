@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.frames import cross, normalize
 from pegasus.base.step_math import Vec3
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.dynamics import Drag, ThrustCurve
 from pegasus.environment import Environment
 
@@ -48,7 +48,7 @@ class Airframe:
     """Thrust that the rotors lose in a climb along z, by its speed, and gain in a descent [N s/m]."""
 
     @classmethod
-    def of(cls, vehicle: Vehicle) -> "Airframe":
+    def of(cls, vehicle: Rotorcraft) -> "Airframe":
         """Return the airframe of a vehicle.
 
         Raises:
@@ -118,7 +118,7 @@ class Airframe:
         return share
 
 
-def hover_speed(vehicle: Vehicle, weight: float, air_density: Array) -> Array:
+def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array:
     """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
 
     Args:

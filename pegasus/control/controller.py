@@ -16,7 +16,7 @@ from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, Reference, VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft, Vehicle, as_rotorcraft
 from pegasus.control.airloads import Airframe
 from pegasus.control.allocation import Allocation
 from pegasus.control.control_step import ControlStep, Law, Limits, given_wrench
@@ -167,6 +167,7 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
+        vehicle = as_rotorcraft(vehicle)
         estimator = vehicle.estimator
         self._estimator = estimator if isinstance(estimator, Estimator) and estimator.flown else None
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
@@ -305,7 +306,7 @@ class Controller(Backend):
         if self.bank_in_use is not None:
             self.bank_in_use.is_arranged = False
 
-    def _check_flights(self, vehicle: Vehicle) -> None:
+    def _check_flights(self, vehicle: Rotorcraft) -> None:
         """Report trajectories that exceed the vehicle."""
         tilt = np.array([getattr(own, "tilt_limit", math.inf) for own in self.gains]) * np.ones(self.count)
         limits = [

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Vec3, dot, maximum, norm, rotate_inverse, sqrt
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.airloads import body_load, hover_speed, rotor_load
 from pegasus.control.control_step import Body
 
@@ -29,7 +29,7 @@ class LevelDrag:
     """Height above the centre of mass at which the linear part acts [m]."""
 
 
-def level_drag(vehicle: Vehicle, rotor_speed: float, air_density: float) -> LevelDrag:
+def level_drag(vehicle: Rotorcraft, rotor_speed: float, air_density: float) -> LevelDrag:
     """Return the drag of a vehicle by its own models of rotors and body.
 
     Args:
@@ -46,7 +46,7 @@ def level_drag(vehicle: Vehicle, rotor_speed: float, air_density: float) -> Leve
     return LevelDrag(linear, quadratic, moment / _SLOW / linear if linear > 0.0 else 0.0)
 
 
-def drag_by_axis(vehicle: Vehicle, weight: float, air_density: float) -> Array:
+def drag_by_axis(vehicle: Rotorcraft, weight: float, air_density: float) -> Array:
     """Return c [N s/m] and d [N s^2/m^2] of the drag c v + d v^2 along x and y, shape (2, 2), by axis.
 
     At each speed the vehicle leans against the drag and its thrust balances the weight: in forward flight its
@@ -83,7 +83,7 @@ def _coefficients(slow: tuple[float, float], fast: tuple[float, float]) -> tuple
     return max(slow[1] - quadratic * slow[0], 0.0), quadratic
 
 
-def _load(vehicle: Vehicle, velocity: Array, rotor_speed: float, air_density: float) -> Array:
+def _load(vehicle: Rotorcraft, velocity: Array, rotor_speed: float, air_density: float) -> Array:
     """Return force [N] and torque [N m] of rotors and body by a velocity [m/s], body frame, shape (6,)."""
     layout, density = vehicle.layout, np.full((1, 1), air_density)
     speeds = np.full((1, len(layout.axis)), rotor_speed)

@@ -10,6 +10,7 @@ from pegasus.base.arrays import IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.rotor_air import SurfaceSurvey
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.dynamics import GroundEffect
 
 _log = logging.getLogger(__name__)
@@ -34,7 +35,9 @@ class Actuation:
         wrench: Function that adds a wrench to each step; None without one.
     """
 
-    def __init__(self, vehicle: Vehicle, ground_effect: GroundEffect | None, wrench: Wrench | None) -> None:
+    def __init__(
+        self, vehicle: RotorVehicle, ground_effect: GroundEffect | None, wrench: Wrench | None
+    ) -> None:
         self._survey: SurfaceSurvey | None = None
         if ground_effect is not None:
             radius = vehicle.spec.propeller.diameter / 2
@@ -71,7 +74,7 @@ class Actuation:
         if self._survey is not None:
             self._survey.renew(rows)
 
-    def prepare(self, vehicle: Vehicle, t: float) -> None:
+    def prepare(self, vehicle: RotorVehicle, t: float) -> None:
         """Set the inputs of the step that Python computes.
 
         Args:

@@ -10,8 +10,8 @@ from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Quat, Vec3
 from pegasus.base.streams import stream
 from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.rotor_air import Wakes
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.environment import Environment, Wind
 from pegasus.environment.local_air import Passing, air_at, rotor_points
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
@@ -33,7 +33,7 @@ class AirInputs:
 
     def __init__(
         self,
-        vehicles: Sequence[Vehicle],
+        vehicles: Sequence[RotorVehicle],
         columns: Mapping[str, Array],
         environment: Environment,
         *,

@@ -41,6 +41,7 @@ class BackendGroup(Sequence[Backend]):
         """The driving backend; None if there is none."""
         self.reads_sensors = any(backend.reads_sensors for backend in self._backends)
         """True if at least one backend uses the readings."""
+        self._idle = np.zeros((0, 0))
         self._watch = CommandWatch()
         self._watch.is_open = self.driver is None or not self.driver.maps_outputs
 
@@ -56,6 +57,7 @@ class BackendGroup(Sequence[Backend]):
 
     def bind(self, vehicle: Vehicle) -> None:
         """Bind every backend; if one fails, stop those bound before, which may hold ports."""
+        self._idle = np.tile([channel.idle for channel in vehicle.channels], (vehicle.count, 1))
         bound: list[Backend] = []
         try:
             for backend in self:
@@ -67,7 +69,7 @@ class BackendGroup(Sequence[Backend]):
             raise
 
     def command(self, vehicle: Vehicle, t: float) -> Array:
-        """Return the command of the driving backend [rad/s], shape (N, R); zeros without one.
+        """Return the commands of the driving backend by channel, shape (N, U); those at rest without one.
 
         Args:
             vehicle: The vehicle.
@@ -76,18 +78,17 @@ class BackendGroup(Sequence[Backend]):
         Raises:
             ConfigError: If the command has the wrong shape.
         """
-        shape = vehicle.state.rotor_speed.shape
         if self.driver is None:
-            return np.zeros(shape)
+            return self._idle
         answer = self.driver.command(t)
         if self._watch.is_open:
             self._watch.see(answer, self.driver, vehicle, t)
         if answer is None:
-            return np.zeros(shape)
+            return self._idle
         command = np.asarray(answer, dtype=np.float64)
-        if command.shape != shape:
+        if command.shape != self._idle.shape:
             raise ConfigError(
-                f"must have shape {shape}: one rotor speed [rad/s] per vehicle and rotor",
+                f"must have shape {self._idle.shape}: for each copy {', '.join(map(str, vehicle.channels))}",
                 field=f"shape of {_source(self.driver, vehicle, t)}",
                 value=command.shape,
             )
@@ -140,13 +141,14 @@ def not_finite(driver: Backend | None, vehicle: Vehicle, command: Array, t: floa
     Args:
         driver: The driving backend.
         vehicle: The vehicle.
-        command: Its command [rad/s], shape (N, R).
+        command: Its commands by channel, shape (N, U).
         t: Simulation time [s].
     """
-    copy, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
+    copy, k = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
+    channel = vehicle.channels[k]
     return ConfigError(
-        "rotor speeds must be finite",
-        field=f"{_source(driver, vehicle, t)}, copy {copy}, rotor {rotor}",
-        value=float(command[copy, rotor]),
+        f"must be finite: {channel}",
+        field=f"{_source(driver, vehicle, t)}, copy {copy}, channel {channel.name}",
+        value=float(command[copy, k]),
         remedy="check the controller's inputs and gains",
     )

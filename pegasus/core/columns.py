@@ -1,6 +1,7 @@
 """Columns of a vehicle: state, inputs and outputs of its step, and attributes that are views of them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -14,7 +15,18 @@ from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
-from pegasus.step.values import Effects, Held, Inputs, Moved, Observed, Planes, Result, State, VariedAir
+from pegasus.step.values import (
+    BY_CHANNEL,
+    Effects,
+    Held,
+    Inputs,
+    Moved,
+    Observed,
+    Planes,
+    Result,
+    State,
+    VariedAir,
+)
 
 
 @dataclass
@@ -22,9 +34,9 @@ class FaultRows:
     """What faults set besides `Effects` of the step and shares of the battery."""
 
     command_delay: Table[Real]
-    """How late commands reach each drive, in steps."""
+    """How late the command of each channel arrives, in steps."""
     command_held: Table[Real]
-    """Other than 0 where a drive keeps the last command that has reached it."""
+    """Other than 0 where a channel keeps the last command that has arrived."""
 
 
 NEUTRAL = {
@@ -47,17 +59,27 @@ class KindRows:
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 
 
-def own_columns(count: int, rotor_count: int) -> dict[str, Array]:
+def own_columns(count: int, rotor_count: int, channel_count: int) -> dict[str, Array]:
     """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
 
     Args:
         count: Number of copies N.
         rotor_count: Number of rotors R.
+        channel_count: Number of channels U.
     """
-    return {
-        name: _initial(name, (count, rotor_count) if table else (count,), element)
-        for name, table, element in copy_columns()
-    }
+    widths = {"": (), "element": (rotor_count,), "channel": (channel_count,)}
+    return {name: _initial(name, (count, *widths[axis]), element) for name, axis, element in copy_columns()}
+
+
+def part_of_columns(columns: Mapping[str, Array], rows: slice, own: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the rows of a vehicle in columns, as views of the width of its own.
+
+    Args:
+        columns: Columns of vehicles.
+        rows: The rows.
+        own: Columns of the vehicle.
+    """
+    return {name: columns[name][(rows, *map(slice, own[name].shape[1:]))] for name, _, _ in copy_columns()}
 
 
 class ColumnView:
@@ -100,12 +122,15 @@ class StateView:
 
 
 @cache
-def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
-    """Return name, being a table, and element of each column that has one row per copy."""
+def copy_columns() -> tuple[tuple[str, str, Any], ...]:
+    """Return name, axis and element of each column that has one row per copy.
+
+    A row has one element, or by its axis one for each `element` of the machine or each `channel`.
+    """
     rows = (GustState, FaultRows, KindRows)
     hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
     found = {
-        name: (get_origin(hint) is Table, get_args(hint)[0])
+        name: ("channel" if get_origin(hint) is Table else "", get_args(hint)[0])
         for name, hint in hints.items()
         if get_origin(hint) in (Column, Table)
     }
@@ -127,8 +152,8 @@ def copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     for kind in kinds:
         for name, hint in get_type_hints(kind).items():
             table = hint == Reals or get_origin(hint) is tuple
-            element = hint if not table else get_args(hint)[0]
-            found[name] = table, element
+            axis = "channel" if name in BY_CHANNEL else "element" if table else ""
+            found[name] = axis, get_args(hint)[0] if table else hint
     return tuple((name, *found[name]) for name in found if name != "alarm")
 
 

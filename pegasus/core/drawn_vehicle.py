@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.frames import axes_along, matrix_from_quaternion
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
 from pegasus.contracts.renderer import RenderObject
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.scene.enclosures import Enclosures
 from pegasus.scene.scene import Entity, Scene
 
@@ -24,7 +24,7 @@ class Shape(Protocol):
         """Geometry of the body and the rotors in the body frame."""
 
 
-class DrawableVehicle(Vehicle, Protocol):
+class DrawableVehicle(Rotorcraft, Protocol):
     """Vehicle that has a shape."""
 
     @property

@@ -8,7 +8,6 @@ from pegasus.base.arrays import Array
 from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, rotate
 from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.programs import machines_of
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import turning
@@ -83,8 +82,8 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
     # Not at the top: it imports Warp, which is not needed to build vehicles.
     from pegasus.base.tracing.launches import program_of
 
-    count, rotors = len(samples.position), vehicle.rotor_count
-    machine = machines_of(vehicle)[0]
+    machine = vehicle.machines[0]
+    count, rotors = len(samples.position), len(machine.elements)
     columns = {field.name: np.ascontiguousarray(getattr(samples, field.name)) for field in fields(samples)}
     columns["air_density"] = np.full(count, air_density)
     columns |= {name: np.zeros((count, rotors, 3)) for name in ("ground_normal", "ceiling_normal")}

@@ -43,7 +43,8 @@ from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
-from pegasus.model.multirotor import require_law
+from pegasus.model.machine import Channel, Machine
+from pegasus.model.multirotor import machine_of, require_law, rotor_channels
 from pegasus.model.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 
 R = TypeVar("R", bound=Reading)
@@ -96,9 +97,9 @@ class Multirotor:
     velocity, angular_velocity = StateView("velocity"), StateView("angular_velocity")
     """Velocity and angular velocity of `state`."""
     command = ColumnView("command")
-    """Rotor speeds commanded by the driving backend [rad/s], shape (N, R)."""
+    """Commands of the driving backend by channel, in the units of `channels`, shape (N, U)."""
     rotor_command = ColumnView("limited_command")
-    """Rotor speeds commanded for the coming step, within the motor's limits [rad/s], shape (N, R)."""
+    """Commands that are obeyed in the coming step: within the limits of the channels, shape (N, U)."""
     applied_force = ColumnView("force")
     """Mean force at the centre of mass over the coming step, world frame, without gravity [N], (N, 3)."""
     applied_torque = ColumnView("torque")
@@ -204,7 +205,7 @@ class Multirotor:
         )
         self.columns: dict[str, Array] = {}
         """State, inputs and outputs of the step by name, N rows each; see `pegasus.step.values`."""
-        self.take_columns(own_columns(self.count, self.layout.count))
+        self.take_columns(own_columns(self.count, self.rotor_count, len(self.channels)))
         self.actuation = Actuation(self, nominal.ground_effect, wrench)
         self._vary()
         self._manager: Manager | None = None
@@ -288,6 +289,17 @@ class Multirotor:
         names = ("mass", "inertia", "center_of_mass", *MODELS)
         own = {name: getattr(self, name) for name in names if name != "battery"}
         return self._varied or [replace(self._nominal, **own)]
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """Commands that each vehicle takes, in the order of `command`: the speeds of its rotors."""
+        return rotor_channels(self.motor, self.rotor_count)
+
+    @property
+    def machines(self) -> Sequence[Machine]:
+        """Models of the step: one for all copies, or one for each of a varied vehicle."""
+        diameter = self.spec.propeller.diameter
+        return [machine_of(self.layout, p, diameter, self.channels) for p in self.parameters]
 
     @property
     def wake(self) -> Array:

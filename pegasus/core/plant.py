@@ -7,19 +7,19 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.backend_group import BackendGroup, not_finite
-from pegasus.core.columns import copy_columns, own_columns
+from pegasus.core.columns import own_columns, part_of_columns
 from pegasus.core.driven import require_slow_motors
 from pegasus.core.plant_battery import Batteries
 from pegasus.core.plant_energy import EnergyBalance
 from pegasus.core.programs import VehicleGroup, grouped, launch_of
+from pegasus.core.step_vehicle import StepVehicle
 from pegasus.environment import Environment
 from pegasus.step.observation import observe
 from pegasus.step.values import Moved
 
 
-class RowVehicle(Vehicle, Protocol):
+class RowVehicle(StepVehicle, Protocol):
     """Vehicle whose columns are rows of the plant."""
 
     @property
@@ -45,7 +45,7 @@ class Plant:
         self._alarm = np.zeros(1)
         self.count = 0
         """Number of rows M."""
-        self.columns = own_columns(0, 0)
+        self.columns = own_columns(0, 0, 0)
 
     def arrange(self, vehicles: Sequence[RowVehicle]) -> None:
         """Give the vehicles their rows; states are kept.
@@ -55,16 +55,18 @@ class Plant:
         """
         self._vehicles = list(vehicles)
         self.count = sum(vehicle.count for vehicle in vehicles)
-        rotors = max((vehicle.rotor_count for vehicle in vehicles), default=0)
-        self.columns = own_columns(self.count, rotors)
+        widths = [
+            max((vehicle.columns[name].shape[1] for vehicle in vehicles), default=0)
+            for name in ("rotor_speed", "command")
+        ]
+        self.columns = own_columns(self.count, *widths)
         first = kind = 0
         for vehicle in vehicles:
-            rows, r = slice(first, first + vehicle.count), vehicle.rotor_count
+            rows = slice(first, first + vehicle.count)
             first += vehicle.count
-            own = {}
-            for name, table, _ in copy_columns():
-                own[name] = self.columns[name][rows, :r] if table else self.columns[name][rows]
-                own[name][...] = vehicle.columns[name]
+            own = part_of_columns(self.columns, rows, vehicle.columns)
+            for name, column in own.items():
+                column[...] = vehicle.columns[name]
             vehicle.take_columns(own)
             kinds = len(vehicle.parameters)
             self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds
@@ -72,7 +74,7 @@ class Plant:
         self._groups = ()
         self._observe = self._batteries = None
 
-    def prepare(self, dt: float, *, local_air: bool = False, failing: Collection[Vehicle] = ()) -> None:
+    def prepare(self, dt: float, *, local_air: bool = False, failing: Collection[StepVehicle] = ()) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
 
         Args:
@@ -122,7 +124,7 @@ class Plant:
                 self._observe = self._observation()
 
     def advance(
-        self, dt: float, t: float = 0.0, *, local_air: bool = False, failing: Collection[Vehicle] = ()
+        self, dt: float, t: float = 0.0, *, local_air: bool = False, failing: Collection[StepVehicle] = ()
     ) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.environment import speed_of_sound
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 from pegasus.environment.gravity import STANDARD_GRAVITY
@@ -16,7 +16,7 @@ _TEMPERATURE = 288.15
 """Air at sea level, US Standard Atmosphere 1976 [K]."""
 
 
-def unlikely_figures(vehicle: Vehicle) -> list[str]:
+def unlikely_figures(vehicle: Rotorcraft) -> list[str]:
     """Return a line for each figure of a vehicle that no multirotor has, the first copy's that has it.
 
     Args:
@@ -30,7 +30,7 @@ def unlikely_figures(vehicle: Vehicle) -> list[str]:
     return [f"{vehicle.name}: {line}; check the units" for line in found.values()]
 
 
-def _lines(vehicle: Vehicle, p: VehicleParameters) -> tuple[str | None, ...]:
+def _lines(vehicle: Rotorcraft, p: VehicleParameters) -> tuple[str | None, ...]:
     layout, radius = vehicle.layout, vehicle.spec.propeller.diameter / 2
     offset = layout.position - p.center_of_mass
     arm = float(np.sqrt((offset * offset).sum(axis=1)).max())

@@ -11,22 +11,11 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.tracing import column, shape, structure, uniform, uniform_values, varied
-from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.columns import copy_columns
+from pegasus.core.columns import part_of_columns
+from pegasus.core.step_vehicle import StepVehicle
 from pegasus.model.machine import Machine
-from pegasus.model.multirotor import machine_of
 from pegasus.step.integrator import advance
-from pegasus.step.values import Air, Effects, Held, Inputs, Planes, State, VariedAir
-
-
-def machines_of(vehicle: Vehicle) -> list[Machine]:
-    """Return the models of a vehicle: one for all copies, or one for each if they vary.
-
-    Args:
-        vehicle: The vehicle.
-    """
-    diameter = vehicle.spec.propeller.diameter
-    return [machine_of(vehicle.layout, parameters, diameter) for parameters in vehicle.parameters]
+from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Planes, State, VariedAir
 
 
 def model_argument(name: str, models: Sequence[Any]) -> Any:
@@ -121,18 +110,18 @@ class VehicleGroup:
 
     def __init__(
         self,
-        vehicles: Sequence[Vehicle],
+        vehicles: Sequence[StepVehicle],
         machines: Sequence[Machine],
         columns: Mapping[str, Any],
         count: int,
         alarm: Any,
         device: str = "cpu",
     ) -> None:
-        self.vehicles, self.columns, self.count = vehicles, columns, count
+        self.vehicles, self.columns, self.count, self.machines = vehicles, columns, count, machines
         vehicle = vehicles[0]
         self.machine = model_argument("machine", machines)
         self.body = model_argument("body", [machine.body for machine in machines])
-        self.rotor_count, self.device = vehicle.rotor_count, device
+        self.device = device
         self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
         parameters = arrays_on(device, uniform_values(self.machine))
@@ -147,13 +136,15 @@ class VehicleGroup:
             local_air: Whether the air differs between the rotors, or turns.
             faults: Whether faults act.
         """
-        rotors = self.rotor_count
+        machine = self.machines[0]
+        rotors = len(machine.elements)
+        channels = dict.fromkeys(BY_CHANNEL, len(machine.channels))
         return [
             self.machine,
             column("", State, rotors),
-            column("", Inputs, rotors),
+            column("", Inputs, rotors, **channels),
             column("", VariedAir, rotors) if local_air else column("", Air),
-            column("", Effects, rotors) if faults else None,
+            column("", Effects, rotors, **channels) if faults else None,
             column("", Planes, rotors) if self._surfaces else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),
@@ -170,7 +161,7 @@ class VehicleGroup:
             launch = self._launches[local_air, faults] = program.launch(self._arrays, self.count).run
         return launch
 
-    def advance(self, dt: float, *, local_air: bool, failing: Collection[Vehicle] = ()) -> None:
+    def advance(self, dt: float, *, local_air: bool, failing: Collection[StepVehicle] = ()) -> None:
         """Run the step.
 
         Args:
@@ -185,13 +176,13 @@ class VehicleGroup:
         launch = self._launches.get((local_air, faults)) or self.prepare(local_air=local_air, faults=faults)
         launch()
 
-    def holds(self, vehicles: Collection[Vehicle]) -> bool:
+    def holds(self, vehicles: Collection[StepVehicle]) -> bool:
         """Return whether one of some vehicles has rows here."""
         return any(vehicle in vehicles for vehicle in self.vehicles)
 
 
 def grouped(
-    vehicles: Sequence[Vehicle], columns: Mapping[str, Array], alarm: Array
+    vehicles: Sequence[StepVehicle], columns: Mapping[str, Array], alarm: Array
 ) -> Sequence[VehicleGroup]:
     """Return groups of neighbouring rows with one code and, of different vehicles, equal models.
 
@@ -200,10 +191,10 @@ def grouped(
         columns: Columns of the plant, M rows each.
         alarm: Number that is set to 1 after a fault of a row, shape (1,).
     """
-    runs: list[tuple[list[Vehicle], list[Machine], int, int]] = []
+    runs: list[tuple[list[StepVehicle], Sequence[Machine], int, int]] = []
     first = 0
     for vehicle in vehicles:
-        machines, end = machines_of(vehicle), first + vehicle.count
+        machines, end = vehicle.machines, first + vehicle.count
         last = runs[-1] if runs else None
         if len(machines) > 1:
             for start, stop in runs_of_one_code(machines):
@@ -217,10 +208,7 @@ def grouped(
         VehicleGroup(
             alike,
             machines,
-            {
-                name: columns[name][start:end, : alike[0].rotor_count] if table else columns[name][start:end]
-                for name, table, _ in copy_columns()
-            },
+            part_of_columns(columns, slice(start, end), alike[0].columns),
             end - start,
             alarm,
         )
@@ -241,7 +229,7 @@ def runs_of_one_code(machines: Sequence[Machine]) -> list[tuple[int, int]]:
 
 
 def _are_alike(
-    vehicle: Vehicle, models: Sequence[Machine], other: Vehicle, others: Sequence[Machine]
+    vehicle: StepVehicle, models: Sequence[Machine], other: StepVehicle, others: Sequence[Machine]
 ) -> bool:
     """Return whether two vehicles have one model of the same structure and numbers, and the same inputs."""
     if vehicle.has_own_wrench != other.has_own_wrench or len(models) != 1 or len(others) != 1:

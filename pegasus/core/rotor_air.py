@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.dynamics.downwash import Blown, Downwash, Jet, JetSource, blown, formed_jet
 from pegasus.dynamics.ground_effect import FAR
 
@@ -43,7 +43,7 @@ class SurfaceSurvey:
         else:
             self._renewed = np.union1d(self._renewed, rows)
 
-    def update(self, vehicle: Vehicle, t: float) -> None:
+    def update(self, vehicle: RotorVehicle, t: float) -> None:
         """Set the plane of the world below and above each rotor, if the last survey is old.
 
         Other vehicles do not count.
@@ -79,7 +79,7 @@ class Wakes:
         columns: State, inputs and outputs of their step by name, M rows each.
     """
 
-    def __init__(self, vehicles: Sequence[Vehicle], columns: Mapping[str, Array]) -> None:
+    def __init__(self, vehicles: Sequence[RotorVehicle], columns: Mapping[str, Array]) -> None:
         self._vehicles, self._columns = vehicles, columns
         self._count = sum(vehicle.count for vehicle in vehicles)
         self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
@@ -154,7 +154,7 @@ class Wakes:
         blow = [program.launch_parts(own, apart=False).run for program, own in parts.items()]
         return [form.launch(arrays, count).run, *blow]
 
-    def _blow_in_numpy(self, vehicle: Vehicle, rows: range) -> None:
+    def _blow_in_numpy(self, vehicle: RotorVehicle, rows: range) -> None:
         """Add the jets of copies whose model is not compiled."""
         assert vehicle.downwash is not None
         for row in rows:
@@ -179,6 +179,6 @@ def has_law(downwash: Downwash) -> bool:
     return type(downwash).velocity is Downwash.velocity
 
 
-def _size(vehicle: Vehicle) -> float:
+def _size(vehicle: RotorVehicle) -> float:
     """Return the largest distance of two rotors [m]; the span of a single rotor is its diameter."""
     return max(vehicle.layout.span, vehicle.spec.propeller.diameter)

@@ -182,6 +182,7 @@ def _built_vehicle(vehicle: Multirotor) -> dict[str, Any]:
     return {
         "copies": vehicle.count,
         "rotors": vehicle.rotor_count,
+        "channels": [channel.name for channel in vehicle.channels],
         "sensors": {name: type(sensor).__name__ for name, sensor in vehicle.sensors.items()},
         "backends": [type(backend).__name__ for backend in vehicle.backends],
         "estimator": None if vehicle.estimator is None else type(vehicle.estimator).__name__,

@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, rotate
 from pegasus.contracts.state import Plan
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.scene.scene import Collider, ColliderShape, Scene
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#4d4d4d")
@@ -95,7 +95,7 @@ def outline(scene: Scene) -> list[Line]:
     ]
 
 
-class FlyingVehicle(Vehicle, Protocol):
+class FlyingVehicle(RotorVehicle, Protocol):
     """Vehicle whose driving backend may tell what it will fly."""
 
     def plan(self, t: float) -> Plan | None:

@@ -10,7 +10,7 @@ from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.sensor import Sensor
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.drag_compensation import drag_by_axis
 from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
 from pegasus.environment.geodesy import Geodetic
@@ -242,7 +242,7 @@ def airspeed_errors(sensor: Airspeed, first: int) -> AirspeedErrors:
 
 
 def air_model(
-    vehicle: Vehicle,
+    vehicle: Rotorcraft,
     sources: list[Source],
     *,
     start_sigma: float,

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
 
 
 def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
@@ -17,9 +17,10 @@ def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
         vehicle: The vehicle.
         rotor: The number; None for all rotors.
     """
-    whole = rotor is None or (isinstance(rotor, int | np.integer) and 0 <= rotor < vehicle.rotor_count)
-    allowed = f"must be a rotor of {vehicle.name!r}, from 0 to {vehicle.rotor_count - 1}"
-    require(whole, "rotor", rotor, allowed)
+    if rotor is not None:
+        last = as_rotorcraft(vehicle).rotor_count - 1
+        whole = isinstance(rotor, int | np.integer) and 0 <= rotor <= last
+        require(whole, "rotor", rotor, f"must be a rotor of {vehicle.name!r}, from 0 to {last}")
 
 
 @dataclass(frozen=True)

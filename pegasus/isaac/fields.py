@@ -239,8 +239,8 @@ def _bars(item: fields.Bars) -> Callable[[], object]:
     plot = ui.Plot(ui.Type.HISTOGRAM, 0.0, 1.0, 0.0, height=_BARS_HEIGHT)
 
     def update() -> None:
-        if (found := item.get()) is not None:
-            plot.set_data(*found[0].tolist())
+        if found := item.get():
+            plot.set_data(*(actuator.share for actuator in found))
 
     return update
 

@@ -49,7 +49,7 @@ class RotorSpeeds(Backend):
 
     def bind(self, vehicle: Vehicle) -> None:
         """Start with rotors at rest."""
-        self.speeds: Array = np.zeros((vehicle.count, vehicle.rotor_count))
+        self.speeds: Array = np.zeros((vehicle.count, len(vehicle.channels)))
 
     def command(self, t: float) -> Array:
         """Return the rotor speeds [rad/s], shape (N, R)."""

@@ -15,7 +15,7 @@ from pegasus.core.actuation import warn_of_battery
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import step_fault
 from pegasus.core.plant_battery import Batteries
-from pegasus.core.programs import VehicleGroup, launch_of, machines_of, runs_of_one_code
+from pegasus.core.programs import VehicleGroup, launch_of, runs_of_one_code
 from pegasus.core.simulation import Simulation
 from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
@@ -65,7 +65,7 @@ def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Ba
         "turbulence, or wind that differs between rotors": wind.turbulence is not None
         or wind.at_rotors is not None,
         f"{' and '.join(python)} in NumPy": len(python) > 0,
-        "copies that differ in whole numbers": len(runs_of_one_code(machines_of(vehicle))) > 1,
+        "copies that differ in whole numbers": len(runs_of_one_code(vehicle.machines)) > 1,
         "faults": len(vehicle.faults) > 0,
         "observers": len(simulation.observers) > 0,
         "a disturbance": bool(columns["push"].any() or columns["twist"].any()),
@@ -115,7 +115,7 @@ class LabDevice:
         }
         self._arrays = arrays
         self._alarm: Any = wp.zeros(1, dtype=wp.float64, device=self.device)
-        self._group = VehicleGroup([vehicle], machines_of(vehicle), arrays, count, self._alarm, self.device)
+        self._group = VehicleGroup([vehicle], vehicle.machines, arrays, count, self._alarm, self.device)
         self._group.prepare(local_air=False)
         launches = lab_launches(arrays, count, vehicle.rotor_count, self.device)
         self._take, self._reset = launches["take_motion"], launches["reset_motion"]

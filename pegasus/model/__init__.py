@@ -1,1 +1,1 @@
-"""Models of vehicles: the layout of their rotors, and the parameters of their step."""
+"""Models of vehicles: their channels, elements and rotors, and the parameters of their step."""

@@ -1,12 +1,39 @@
 """Model of a machine as its step takes it: a body, and the elements that push it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pegasus.base.step_math import Real, Vec3
 
 Law = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Named command that a machine takes, such as the speed of a rotor or the deflection of an aileron."""
+
+    name: str
+    """Name, such as `rotor_0` or `aileron`."""
+    unit: str
+    """Unit, such as `rad/s`; empty for a share."""
+    low: float
+    """Limits, to which commands are clipped; may be infinite."""
+    high: float
+    idle: float = 0.0
+    """Value without a command."""
+    supplied: bool = False
+    """Whether it is the speed of motors, whose limits fall with the voltage of the battery."""
+
+    def __str__(self) -> str:
+        """Return name, unit and limits, such as `rotor_0 [rad/s], 0 to 1100`."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        return f"{self.name}{unit}, {self.low:.4g} to {self.high:.4g}"
+
+
+def are_rotors(channels: Sequence[Channel]) -> bool:
+    """Return whether channels are the speeds of rotors only, as those of a multirotor."""
+    return all(channel.supplied for channel in channels)
 
 
 @dataclass(frozen=True)
@@ -71,6 +98,8 @@ class Element:
     """Law (parameters, speed, air velocity, air density) -> (force [N], torque [N m]) in the element's frame;
     the torque about z counts against the sense of rotation."""
     drive: Drive
+    channel: int
+    """Place of the channel that commands the drive, among those of the machine."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,8 @@ class Machine:
 
     body: Body
     elements: tuple[Element, ...]
+    channels: tuple[Channel, ...]
+    """Commands that it takes."""
     drag: Part | None
     """Law (parameters, air velocity, angular velocity, speeds of the elements, air density) -> (force [N],
     torque [N m] about the centre of mass), body frame; None without one."""

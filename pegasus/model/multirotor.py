@@ -10,17 +10,20 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import NOTHING, Known, Vec3
 from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve
 from pegasus.model.dynamics_models import VehicleParameters
-from pegasus.model.machine import Body, Drive, Element, Machine, Part, Surfaces
+from pegasus.model.machine import Body, Channel, Drive, Element, Machine, Part, Surfaces
 from pegasus.model.rotors import RotorLayout
 
 
-def machine_of(layout: RotorLayout, parameters: VehicleParameters, diameter: float) -> Machine:
+def machine_of(
+    layout: RotorLayout, parameters: VehicleParameters, diameter: float, channels: Sequence[Channel]
+) -> Machine:
     """Return the model of a multirotor.
 
     Args:
         layout: Its rotors.
         parameters: Its parameters.
         diameter: Diameter of the propellers [m].
+        channels: Commands that it takes, those of its rotors first.
     """
     motor, p = parameters.motor, parameters
     free = isinstance(motor, DrivenMotor)
@@ -40,6 +43,7 @@ def machine_of(layout: RotorLayout, parameters: VehicleParameters, diameter: flo
             p.rotor_inertia,
             air,
             drive,
+            channel=j,
         )
         for j in range(layout.count)
     ]
@@ -57,7 +61,20 @@ def machine_of(layout: RotorLayout, parameters: VehicleParameters, diameter: flo
         upwash = Part(type(p.ground_effect).law, p.ground_effect)
         surfaces = Surfaces(upwash, diameter / 2, layout.span, apart)
     drag = None if p.drag is None else Part(_law(p.drag), p.drag)
-    return Machine(body, tuple(elements), drag, _vector(layout.position.mean(axis=0)), surfaces)
+    middle = _vector(layout.position.mean(axis=0))
+    return Machine(body, tuple(elements), tuple(channels), drag, middle, surfaces)
+
+
+def rotor_channels(motor: Motor, count: int) -> tuple[Channel, ...]:
+    """Return the channels of the rotors of a multirotor: their speeds in the motor's limits.
+
+    Args:
+        motor: The motor.
+        count: Number of rotors.
+    """
+    return tuple(
+        Channel(f"rotor_{j}", "rad/s", motor.min_speed, motor.max_speed, supplied=True) for j in range(count)
+    )
 
 
 def require_law(field: str, model: Motor | ThrustCurve | Drag | None) -> None:

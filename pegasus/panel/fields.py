@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from pegasus.base.arrays import Array
 from pegasus.cameras import CameraReading
 from pegasus.panel.board import Message, Topic
+from pegasus.panel.telemetry import Actuator
 
 T = TypeVar("T")
 
@@ -113,9 +114,9 @@ class Fold(Item):
 
 @dataclass(frozen=True)
 class Bars(Item):
-    """Rotor speeds: shares of the highest speed, 0 to 1, and values [rad/s], shape (R,) each."""
+    """Actuators of a vehicle: rotor speeds, or commands by channel."""
 
-    get: Callable[[], tuple[Array, Array] | None]
+    get: Callable[[], Sequence[Actuator]]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """Telemetry of one vehicle: current values, and the history of the last minute."""
 
+import math
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,6 +59,16 @@ class BatteryStatus:
     """State of charge, 0 to 1."""
 
 
+class Actuator(NamedTuple):
+    """Channel of a vehicle with its present value."""
+
+    name: str
+    text: str
+    """Value with its unit."""
+    share: float
+    """Its size relative to the limits of the channel, 0 to 1; without them, to the largest value."""
+
+
 @dataclass(frozen=True, eq=False)
 class Telemetry:
     """State of one vehicle at one instant; SI units and radians."""
@@ -73,10 +85,8 @@ class Telemetry:
     """Speed [m/s]."""
     climb: float
     """Climb rate [m/s]."""
-    rotor_speed: Array
-    """Rotor speeds [rad/s], shape (R,)."""
-    rotor_share: Array
-    """Rotor speeds relative to the maximum (without one, to the fastest rotor), 0 to 1, shape (R,)."""
+    actuators: Sequence[Actuator]
+    """Its channels: rotor speeds, or obeyed commands."""
     reference: Array | None
     """Reference position [m], shape (3,)."""
     error: float | None
@@ -108,10 +118,6 @@ def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
         return None
     position, velocity = vehicle.position[copy], vehicle.velocity[copy]
     reference = None if vehicle.reference_position is None else vehicle.reference_position[copy]
-    rotors = vehicle.rotor_speed[copy]
-    highest = vehicle.highest_rotor_speed
-    if not np.isfinite(highest):
-        highest = float(np.max(np.abs(rotors), initial=1.0))
     return Telemetry(
         name=name,
         copy=copy,
@@ -120,8 +126,7 @@ def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
         altitude=float(position[2]) + (snapshot.origin.altitude if snapshot.origin is not None else 0.0),
         speed=float(np.sqrt(velocity @ velocity)),
         climb=float(velocity[2]),
-        rotor_speed=rotors,
-        rotor_share=np.abs(rotors) / highest,
+        actuators=_actuators(vehicle, copy),
         reference=reference,
         error=None if reference is None else float(np.linalg.norm(reference - position)),
         segment=vehicle.segment,
@@ -134,6 +139,18 @@ def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
             name: dict(_values(reading, copy, vehicle.count)) for name, reading in vehicle.readings.items()
         },
     )
+
+
+def _actuators(vehicle: VehicleSnapshot, copy: int) -> list[Actuator]:
+    values = vehicle.actuation[copy].tolist()
+    largest = max(1.0, *map(abs, values))
+    found = []
+    for channel, value in zip(vehicle.channels, values, strict=True):
+        most = max(abs(channel.low), abs(channel.high))
+        text = f"{value:.{0 if most > 100 else 2}f} {channel.unit}".rstrip()
+        share = abs(value) / (most if math.isfinite(most) else largest)
+        found.append(Actuator(channel.name, text, min(share, 1.0)))
+    return found
 
 
 class History:

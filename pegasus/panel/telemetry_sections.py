@@ -1,4 +1,4 @@
-"""Sections of the panel for telemetry: figures, rotor speeds, plots, readings and camera images."""
+"""Sections of the panel for telemetry: figures, actuators, plots, readings and camera images."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from pegasus.base.arrays import Array
 from pegasus.cameras import CameraReading
 from pegasus.panel.fields import Bars, Check, Draft, Fold, Images, Item, Lines, Plot, Section, Table
 from pegasus.panel.panel import Panel
-from pegasus.panel.telemetry import Telemetry, filled_reference
+from pegasus.panel.telemetry import Actuator, Telemetry, filled_reference
 from pegasus.session.snapshot import Snapshot
 
 Row = tuple[str, ...]
@@ -17,7 +17,7 @@ _PLOT_SAMPLES, _LONGEST_VALUE = 300, 6
 
 
 def telemetry(panel: Panel) -> Section:
-    """Return figures, rotor speeds, estimate, readings and plots of the followed vehicle."""
+    """Return figures, actuators, estimate, readings and plots of the followed vehicle."""
 
     def of(rows: Callable[[Telemetry], Sequence[Row]]) -> Callable[[], Sequence[Row]]:
         def get() -> Sequence[Row]:
@@ -25,9 +25,8 @@ def telemetry(panel: Panel) -> Section:
 
         return get
 
-    def rotors() -> tuple[Array, Array] | None:
-        found = panel.telemetry
-        return None if found is None else (np.clip(found.rotor_share, 0.0, 1.0), found.rotor_speed)
+    def actuators() -> Sequence[Actuator]:
+        return [] if panel.telemetry is None else panel.telemetry.actuators
 
     def columns() -> Mapping[str, Array] | None:
         return plotted(panel.history.columns())
@@ -37,7 +36,7 @@ def telemetry(panel: Panel) -> Section:
     items: list[Item] = [
         Lines(lambda: ["There is no vehicle."] if panel.telemetry is None else [], live=True),
         Table(of(lambda found: figures(found, panel.snapshot)), live=True),
-        Bars(rotors, live=True),
+        Bars(actuators, live=True),
         Fold("Estimated and true", [Table(of(estimated), live=True)]),
         Fold("Readings", [Table(of(readings), live=True)], open=False),
         Plot("Position [m]", position, {f"{n} ref": f"reference_{n}" for n in position}, columns, live=True),

@@ -11,7 +11,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.contracts.mover import Mover
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.recording.images import time_of
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.schemas import LOCATION_FIX, LOG, SCENE_UPDATE, MessageType
@@ -123,7 +123,7 @@ def _merged(item: Collider, share: float) -> tuple[Array, Any]:
     return points, faces.ravel()
 
 
-def vehicle_message(vehicle: Vehicle, frames: Sequence[str], stamp: int) -> bytes:
+def vehicle_message(vehicle: Rotorcraft, frames: Sequence[str], stamp: int) -> bytes:
     """Return copies of a vehicle as primitives in their frames: body, arms, rotor discs, an arrow forward.
 
     Args:

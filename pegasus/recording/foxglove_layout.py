@@ -45,9 +45,9 @@ def layout(log: Log) -> dict[str, Any]:
     scene = ["/world", *(f"/{name}/{topic}" for name in names for topic in ("model", "path", "tf"))]
     first = names[0] if names else ""
     followed = first if log.vehicles.get(first, 1) == 1 else f"{first}/0"
-    command = log.series.columns.get(f"{first}/command")
-    shape = command.layout.arrays[0].shape if command is not None else None
-    count = shape[1] if shape is not None else 0
+    state = log.series.columns.get(f"{first}/state")
+    shapes = {} if state is None else {field.name: field.shape for field in state.layout.arrays}
+    count = (shapes.get("rotor_speed") or (0, 0))[1]
     panels = {
         "3D!scene": {
             "followMode": "follow-position",

@@ -124,6 +124,8 @@ class Column:
     source: Source
     channel: int
     is_mover: bool = False
+    channels: Sequence[str] = ()
+    """Names of the channels of a vehicle, for its commands: each is a field of the series."""
     start: float = -math.inf
     """Time of the first message or before it [s]."""
     end: float = math.inf
@@ -152,7 +154,10 @@ class Column:
             stamps += times
             contents += messages
         time = np.array(stamps, dtype=np.float64) / 1e9
-        return Series(topic, time, self.layout.decode(contents), self.count, self.comments)
+        fields = self.layout.decode(contents)
+        if self.channels:
+            fields = {name: fields["command"][:, :, k] for k, name in enumerate(self.channels)}
+        return Series(topic, time, fields, self.count, self.comments)
 
     def _parts(self, *, backwards: bool = False) -> Iterator[tuple[list[int], list[bytes]]]:
         start, end = self.start, self.end

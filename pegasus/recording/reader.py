@@ -156,5 +156,10 @@ def _open_column(channel: Channel, content: _Content, source: Source) -> None:
         owner, count = metadata["mover" if is_mover else "vehicle"], int(metadata["count"])
         topic = channel.topic.removeprefix("/")
         comments = field_comments(content.definitions.get(channel.schema_id, ""))
+        channels = dict(orjson.loads(metadata.get("channels", "[]")))
+        if channels:
+            units = {name: f" [{unit}]" if unit else "" for name, unit in channels.items()}
+            comments = {name: f"Command obeyed until the next step{units[name]}." for name in channels}
         column = Column(topic, owner, count, Layout(fields), comments, source, channel.id, is_mover=is_mover)
+        column.channels = tuple(channels)
         content.columns[channel.id], content.messages[channel.id] = column, ([], [])

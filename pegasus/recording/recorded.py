@@ -10,11 +10,11 @@ from pegasus.core.contact import Contact
 
 
 @dataclass(eq=False)
-class RotorCommand:
-    """Rotor speeds commanded by the driving backend."""
+class Command:
+    """Commands that a vehicle obeys until the next step."""
 
-    rotor_speed: Array
-    """Commanded speed of each rotor, held until the next step [rad/s], shape (N, R)."""
+    command: Array
+    """Commands within their limits, in the order and units of `channels` of the metadata, shape (N, U)."""
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.mover_track import MoverTrack
-from pegasus.recording.recorded import ActingFaults, ContactForces, RotorCommand
+from pegasus.recording.recorded import ActingFaults, Command, ContactForces
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
     LOCATION_FIX,
@@ -148,7 +148,7 @@ class _Track:
 
     def __init__(self, vehicle: Multirotor) -> None:
         self.vehicle = vehicle
-        self.command = RotorCommand(vehicle.rotor_command)
+        self.command = Command(vehicle.columns["limited_command"])
         self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
         self.signals: dict[str, ItemMessages] = {}
         self.touching = False
@@ -184,7 +184,7 @@ class _OpenLog:
         self._path, self._readings, self._images = path, readings, images
         self._tracks: dict[str, _Track] = {}
         self._schemas: dict[tuple[str, bytes], int] = {}
-        self._channels: dict[tuple[str, int, str], int] = {}
+        self._channels: dict[tuple[str, int, str, str], int] = {}
         self._steps_since_chunk, self._steps_per_chunk = 0, 1
         self._image_size = 0
         self._intact = True
@@ -283,7 +283,7 @@ class _OpenLog:
         vehicle, signals = track.vehicle, track.signals
         if not signals:
             self._open_signals(track, stamp)
-        track.command.rotor_speed = vehicle.rotor_command
+        track.command.command = vehicle.columns["limited_command"]
         signals["state"].add(stamp, vehicle.state)
         signals["command"].add(stamp, track.command)
         if (reference := vehicle.reference) is not None:
@@ -332,7 +332,8 @@ class _OpenLog:
     def _open_signals(self, track: _Track, stamp: int) -> None:
         vehicle, signals = track.vehicle, track.signals
         signals["state"] = self._opened(track, "state", vehicle.state)
-        signals["command"] = self._opened(track, "command", track.command)
+        channels = orjson.dumps([[channel.name, channel.unit] for channel in vehicle.channels]).decode()
+        signals["command"] = self._opened(track, "command", track.command, channels=channels)
         frames = _frames(vehicle)
         channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
         model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
@@ -372,13 +373,13 @@ class _OpenLog:
             messages.waiting.append((stamp, data))
             self._image_size += len(data)
 
-    def _opened(self, track: _Track, topic: str, item: Any) -> ItemMessages:
+    def _opened(self, track: _Track, topic: str, item: Any, **metadata: str) -> ItemMessages:
         names = [field.name for field in fields(item) if field.metadata.get("recorded", True)]
         if isinstance(item, VehicleState):
             names = [name for name in names if name not in _DERIVED]
         recorded = item_fields(item, names)
         layout = {field.name: [field.kind, field.shape] for field in recorded}
-        metadata = {**track.metadata, "fields": orjson.dumps(layout).decode()}
+        metadata |= {**track.metadata, "fields": orjson.dumps(layout).decode()}
         kind = item_type(type(item), recorded)
         return ItemMessages(self._register(f"/{track.vehicle.name}/{topic}", kind, metadata), recorded)
 
@@ -386,8 +387,8 @@ class _OpenLog:
         schema = kind.name, kind.definition
         if schema not in self._schemas:
             self._schemas[schema] = self._file.add_schema(*schema)
-        # A vehicle that was removed and added again reuses its channel, unless its arrays have new shapes.
-        key = topic, self._schemas[schema], metadata.get("fields", "")
+        # A vehicle that was removed and added again reuses its channel, unless shapes or names differ.
+        key = topic, self._schemas[schema], metadata.get("fields", ""), metadata.get("channels", "")
         if key not in self._channels:
             self._channels[key] = self._file.add_channel(topic, key[1], metadata)
         return self._channels[key]

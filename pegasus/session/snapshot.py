@@ -19,6 +19,7 @@ from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.visuals import Snapshot as Drawn
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.wind import ConstantWind, Gusts
+from pegasus.model.machine import Channel, are_rotors
 from pegasus.scene.scene import Scene, view_from_behind
 from pegasus.sensors import BatteryReading
 
@@ -54,12 +55,10 @@ class VehicleSnapshot:
     """Velocities in the world [m/s], shape (N, 3)."""
     angular_velocity: Array
     """Angular velocities in the body frame [rad/s], shape (N, 3)."""
-    rotor_speed: Array
-    """Rotor speeds [rad/s], shape (N, R)."""
-    highest_rotor_speed: float
-    """Highest rotor speed of the motor [rad/s]; may be infinite."""
-    rotor_spin: Array
-    """+1 for a rotor that turns counter-clockwise about its axis, else -1, shape (R,)."""
+    channels: Sequence[Channel]
+    """Commands that each copy takes."""
+    actuation: Array
+    """Rotor speeds of channels that command them, of others their obeyed commands, shape (N, U)."""
     in_contact: BoolArray
     """Whether each copy had a contact during the last step, shape (N,)."""
     reference_position: Array | None
@@ -149,7 +148,8 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
     # There is no reference before the first step.
     state, reference = vehicle.state, vehicle.reference if time > 0.0 else None
     drivers = [backend for backend in vehicle.backends if backend.drives]
-    rotors = state.rotor_speed.shape[1]
+    channels = vehicle.channels
+    actuation = state.rotor_speed if are_rotors(channels) else vehicle.columns["limited_command"]
     multirotor = vehicle if isinstance(vehicle, Multirotor) else None
     battery = multirotor.battery if multirotor else None
     return VehicleSnapshot(
@@ -162,9 +162,8 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
         orientation=state.orientation.copy(),
         velocity=state.velocity.copy(),
         angular_velocity=state.angular_velocity.copy(),
-        rotor_speed=state.rotor_speed.copy(),
-        highest_rotor_speed=multirotor.motor.max_speed if multirotor else np.inf,
-        rotor_spin=multirotor.layout.spin if multirotor else np.ones(rotors),
+        channels=channels,
+        actuation=actuation.copy(),
         in_contact=in_contact,
         reference_position=None if reference is None else reference.position.copy(),
         reference_velocity=None if reference is None else reference.velocity.copy(),

@@ -127,7 +127,7 @@ def advance(
     """
     body, offset = machine.body, machine.body.center_of_mass
     if effects is None:
-        effects = no_effects(len(machine.elements))
+        effects = no_effects(len(machine.elements), len(machine.channels))
     first_speeds = tuple(u * left for u, left in zip(state.rotor_speed, effects.kept_speed, strict=True))
     first_drives = tuple(s * left for s, left in zip(state.motor_state, effects.kept_speed, strict=True))
     commands, instants, drives = driven(machine, first_speeds, first_drives, inputs, effects, dt)
@@ -211,17 +211,11 @@ def driven(
         effects: What faults do to it.
         dt: Length of the step [s].
     """
-    commands = []
+    commands = commanded(machine, inputs, effects)
     instants: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
     last_states = []
     for j in range(len(machine.elements)):
-        drive = machine.elements[j].drive
-        asked = inputs.command[j]
-        if effects.override[j] == effects.override[j]:
-            asked = effects.override[j]
-        command = minimum(maximum(asked, inputs.lowest_speed), inputs.highest_speed)
-        command = command * effects.drive[j]
-        commands.append(command)
+        drive, command = machine.elements[j].drive, commands[machine.elements[j].channel]
         speed, inner = speeds[j], states[j]
         for k in range(3):
             if not drive.gives_torque:
@@ -229,7 +223,27 @@ def driven(
                 speed, inner = drive.law(drive.parameters, speed, inner, command, inputs.voltage, span)
             instants[k].append(speed)
         last_states.append(inner)
-    return tuple(commands), (tuple(instants[0]), tuple(instants[1]), tuple(instants[2])), tuple(last_states)
+    return commands, (tuple(instants[0]), tuple(instants[1]), tuple(instants[2])), tuple(last_states)
+
+
+def commanded(machine: Machine, inputs: Inputs, effects: Effects) -> Reals:
+    """Return the commands by channel within their limits, by the shares that faults leave of them.
+
+    Args:
+        machine: The machine.
+        inputs: What acts on it during the step.
+        effects: What faults do to it.
+    """
+    commands = []
+    for k in range(len(machine.channels)):
+        channel, asked = machine.channels[k], inputs.command[k]
+        if effects.override[k] == effects.override[k]:
+            asked = effects.override[k]
+        low, high = channel.low, channel.high
+        if channel.supplied:
+            low, high = inputs.lowest_speed, inputs.highest_speed
+        commands.append(minimum(maximum(asked, low), high) * effects.drive[k])
+    return tuple(commands)
 
 
 def turning(machine: Machine, speeds: Reals) -> Vec3:
@@ -283,7 +297,7 @@ def rates_at(
         effects: What faults do to it.
         planes: Planes below and above its elements, for a machine with `surfaces`.
         held: Wrench of its own that Python computes; None without one.
-        commands: Commands within their limits [rad/s].
+        commands: Commands by channel within their limits.
         speeds: Speeds of the shafts that do not turn freely [rad/s].
         y: The motion.
     """
@@ -321,7 +335,8 @@ def free_rates(
         rate = NO_VECTOR
         if drive.gives_torque:
             state = y.drives[j] if drive.has_state else NO_VECTOR
-            torque, rate, drawn = drive.law(drive.parameters, speeds[j], state, commands[j], inputs.voltage)
+            command = commands[machine.elements[j].channel]
+            torque, rate, drawn = drive.law(drive.parameters, speeds[j], state, command, inputs.voltage)
             rise = torque - loads.shaft_torque[j]
             power = power + drawn
             if not drive.has_state:

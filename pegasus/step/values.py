@@ -22,14 +22,18 @@ class State:
     """State of each element's drive."""
 
 
+BY_CHANNEL = frozenset({"command", "override", "drive", "limited_command"})
+"""Fields with a number for each channel; others have one for each element."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What others decide, held over a step."""
 
     command: Reals
-    """Commanded speeds [rad/s]."""
+    """Commands by channel, in their units."""
     lowest_speed: Real
-    """Limits of the commands [rad/s]."""
+    """Limits of commanded speeds by the motors and the voltage of the battery [rad/s]."""
     highest_speed: Real
     voltage: Real
     """Voltage of the battery under load [V], 0 without one."""
@@ -46,9 +50,9 @@ class Effects:
     """What faults do to a machine during a step: written anew before each, neutral where none acts."""
 
     override: Reals
-    """Command that reaches each drive in place of the given one [rad/s]; NaN for none."""
+    """Command of each channel in place of the given one; NaN for none."""
     drive: Reals
-    """Share of the command within its limits that each drive follows."""
+    """Share of the command of each channel within its limits that is obeyed."""
     kept_speed: Reals
     """Share of its speed that each shaft has left as the step begins; the body takes the rest of its angular
     momentum."""
@@ -63,10 +67,16 @@ class Effects:
     """Torque in the body frame [N m]."""
 
 
-def no_effects(count: int) -> Effects:
-    """Return the effects of no faults on a machine of `count` elements, which cost the step nothing."""
-    whole, nothing = (1.0,) * count, Vec3(NOTHING, NOTHING, NOTHING)
-    return Effects((math.nan,) * count, whole, whole, whole, whole, nothing, nothing, nothing)
+def no_effects(elements: int, channels: int) -> Effects:
+    """Return the effects of no faults on a machine, which cost the step nothing.
+
+    Args:
+        elements: Number of its elements.
+        channels: Number of its channels.
+    """
+    whole, nothing = (1.0,) * elements, Vec3(NOTHING, NOTHING, NOTHING)
+    commands = (math.nan,) * channels, (1.0,) * channels
+    return Effects(*commands, whole, whole, whole, nothing, nothing, nothing)
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ class Result:
     rotor_speed: Reals
     motor_state: tuple[Vec3, ...]
     limited_command: Reals
-    """Commands within the limits [rad/s]."""
+    """Commands by channel that are obeyed: within their limits, by their shares."""
     force: Vec3
     """Mean force at the centre of mass without gravity, world [N]."""
     torque: Vec3

@@ -37,7 +37,7 @@ def test_nan_command_in_flight(pegasus, tmp_path):
     write(tmp_path, s__yaml=flying({"backends": [faulty]}), own__py=COMPONENTS)
     result = pegasus("run", "s.yaml", "--out", "out")
     (folder,) = (tmp_path / "out").iterdir()
-    one_line(result, "Faulty", "'iris'", "t = 0.5 s", "rotor 2 = nan", "recorded so far", folder.name)
+    one_line(result, "Faulty", "'iris'", "t = 0.5 s", "rotor_2 = nan", "recorded so far", folder.name)
     log = read_log(folder)
     assert log.complete
     assert 0.48 < log["iris/state"].time[-1] < 0.5

@@ -293,7 +293,7 @@ def test_usage_errors(pegasus, arguments):
 @pytest.mark.parametrize(
     ("fault", "at", "parts"),
     [
-        ("nan", 0.0, ["Faulty", "'iris'", "t = 0 s", "rotor 2 = nan", "finite"]),
+        ("nan", 0.0, ["Faulty", "'iris'", "t = 0 s", "rotor_2 = nan", "finite"]),
         ("shape", 0.0, ["Faulty", "'iris'", "(4,)", "(1, 4)"]),
     ],
 )

@@ -14,6 +14,7 @@ from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
 from pegasus.dynamics.thrust_curves import signed_root
 from pegasus.environment import NoWind
+from pegasus.model.multirotor import rotor_channels
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
 GRAVITY = 9.80665
@@ -107,6 +108,11 @@ class StandIn:
     def rotor_count(self):
         """Number of rotors."""
         return len(self.layout.spin)
+
+    @property
+    def channels(self):
+        """Speeds of the rotors."""
+        return rotor_channels(self.motor, self.rotor_count)
 
 
 class Plant:

@@ -15,6 +15,7 @@ from pegasus.control import Allocation, CascadedPIDController, GeometricControll
 from pegasus.control.trajectories.spline import Spline, bridge
 from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
+from pegasus.model.multirotor import rotor_channels
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
 GATES = [
@@ -101,6 +102,7 @@ def control(rows):
         name="iris",
         count=len(rows),
         rotor_count=6,
+        channels=rotor_channels(IdealMotor(max_speed=900.0), 6),
         mass=1.5,
         inertia=np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]]),
         center_of_mass=np.array([0.01, -0.005, 0.0]),

@@ -37,7 +37,7 @@ with Simulation("flat", observers=[EnergyAudit()]) as sim:
     sim.run(1.2)
 lab = {"pose": np.zeros((1, 7)), "motion": np.zeros((1, 6)), "is_reset": np.zeros(1, np.int32)}
 lab |= {"weight": np.zeros((1, 3)), "body_force": np.zeros((1, 3))}
-lab_launches({**own_columns(1, 4), **lab}, 1, 4, "cpu")
+lab_launches({**own_columns(1, 4, 4), **lab}, 1, 4, "cpu")
 with tempfile.TemporaryDirectory() as folder:
     for key, kernel in kernels.items():
         kernel.module.options["block_dim"] = 256

@@ -6,14 +6,13 @@ from typing import get_args, get_origin, get_type_hints
 import numpy as np
 
 from pegasus.base.step_math import Mat33, Quat, Reals, Vec3
-from pegasus.core.programs import machines_of
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.integrator import advance
 from pegasus.step.observation import observe
-from pegasus.step.values import Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
+from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
 
 
-def values_of(kind, columns, row, rotors=0):
+def values_of(kind, columns, row, rotors=0, channels=0):
     """Return the values of a dataclass of the step from a row of columns."""
     hints = get_type_hints(kind)
 
@@ -25,7 +24,8 @@ def values_of(kind, columns, row, rotors=0):
         hint, numbers = hints[field.name], columns[field.name][row]
         table = hint == Reals or get_origin(hint) is tuple
         element = get_args(hint)[0] if table else hint
-        made[field.name] = tuple(one(element, x) for x in numbers[:rotors]) if table else one(hint, numbers)
+        width = channels if field.name in BY_CHANNEL else rotors
+        made[field.name] = tuple(one(element, x) for x in numbers[:width]) if table else one(hint, numbers)
     return kind(**made)
 
 
@@ -56,7 +56,7 @@ def rows_of(vehicles):
     """Yield vehicle, model and row of each copy."""
     row = 0
     for vehicle in vehicles:
-        machines = machines_of(vehicle)
+        machines = vehicle.machines
         for copy in range(vehicle.count):
             yield vehicle, machines[copy % len(machines)], row
             row += 1
@@ -65,13 +65,13 @@ def rows_of(vehicles):
 def advance_in_python(vehicles, columns, dt, *, local_air=False, failing=()):
     """Run the step of all rows in Python."""
     for vehicle, machine, row in rows_of(vehicles):
-        rotors = vehicle.rotor_count
+        rotors = len(machine.elements)
         result = advance(
             machine,
             values_of(State, columns, row, rotors),
-            values_of(Inputs, columns, row, rotors),
+            values_of(Inputs, columns, row, rotors, len(machine.channels)),
             values_of(VariedAir if local_air else Air, columns, row, rotors),
-            values_of(Effects, columns, row, rotors) if vehicle in failing else None,
+            values_of(Effects, columns, row, rotors, len(machine.channels)) if vehicle in failing else None,
             values_of(Planes, columns, row, rotors) if machine.surfaces is not None else None,
             values_of(Held, columns, row) if vehicle.has_own_wrench else None,
             dt,

@@ -59,15 +59,28 @@ def test_none_for_ever_is_told_once(caplog):
     """If this fails, a forgotten return keeps the rotors at rest without a reason."""
     (line,) = warnings(caplog, None, 11.0)
     assert line == (
-        "command of Driver for vehicle 'iris' has returned None for 5 s: its rotors are at rest; "
-        "return rotor speeds [rad/s], shape (1, 4)"
+        "command of Driver for vehicle 'iris' has returned None for 5 s: it gets the commands at rest; "
+        "return an array of shape (1, 4), for each copy rotor_0 [rad/s], 0 to 718, "
+        "rotor_1 [rad/s], 0 to 718, rotor_2 [rad/s], 0 to 718, rotor_3 [rad/s], 0 to 718"
     )
 
 
 def test_throttles_in_place_of_rotor_speeds_are_told_once(caplog):
     """If this fails, a command of 0.6 turns rotors at 0.6 rad/s and nobody says why nothing flies."""
     (line,) = warnings(caplog, np.full((1, 4), 0.6))
-    assert "from 0 to 1 rad/s: a command is in rad/s (at most 718 here), not a throttle" in line
+    assert line == (
+        "all commands of Driver for vehicle 'iris' are from 0 to 1, like throttles; "
+        "it takes rotor_0 [rad/s], 0 to 718"
+    )
+
+
+def test_commands_beyond_the_limits_are_told_once(caplog):
+    """If this fails, a command in revolutions per minute flies at full power and nobody says why."""
+    (line,) = warnings(caplog, np.full((1, 4), 5000.0), 1.0)
+    assert line == (
+        "command of Driver for vehicle 'iris' at t = 0 s, copy 0: 5000 is beyond "
+        "rotor_0 [rad/s], 0 to 718, and clipped"
+    )
 
 
 def test_idle_rotors_of_an_autopilot_are_no_throttles(caplog):

@@ -14,7 +14,7 @@ import warp as wp
 from pegasus import ConfigError, Multirotor
 from pegasus.base.compiler import device_named, start_warp
 from pegasus.core.columns import own_columns
-from pegasus.core.programs import VehicleGroup, machines_of
+from pegasus.core.programs import VehicleGroup
 from tests.waits import LIMIT
 
 start_warp()
@@ -22,7 +22,7 @@ start_warp()
 
 def columns_of(vehicle, count):
     """Return columns of copies that fly apart."""
-    columns = own_columns(count, vehicle.rotor_count)
+    columns = own_columns(count, vehicle.rotor_count, len(vehicle.channels))
     rng = np.random.default_rng(3)
     for name in ("velocity", "angular_velocity", "wind"):
         columns[name][...] = rng.normal(scale=2.0, size=columns[name].shape)
@@ -42,7 +42,7 @@ def end_of_step(device, count=300):
         if values.dtype == np.float64
     }
     alarm = wp.zeros(1, dtype=wp.float64, device=device)
-    group = VehicleGroup([vehicle], machines_of(vehicle), given, count, alarm, device)
+    group = VehicleGroup([vehicle], vehicle.machines, given, count, alarm, device)
     group.advance(0.004, local_air=False)
     return {name: array.numpy() for name, array in given.items()}
 

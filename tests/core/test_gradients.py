@@ -9,7 +9,7 @@ from pegasus import Multirotor
 from pegasus.base.tracing import trace, uniform_values, vjp
 from pegasus.base.tracing.launches import Program
 from pegasus.core.columns import own_columns
-from pegasus.core.programs import VehicleGroup, machines_of
+from pegasus.core.programs import VehicleGroup
 from pegasus.dynamics import GroundEffect, LinearDrag, QuadraticThrust
 from pegasus.step.integrator import advance
 
@@ -46,8 +46,8 @@ class Flight:
     """Flight of one vehicle by the step that simulations use, and its derivatives."""
 
     def __init__(self, vehicle):
-        self.columns, self.alarm = own_columns(1, vehicle.rotor_count), np.zeros(1)
-        self.group = VehicleGroup([vehicle], machines_of(vehicle), self.columns, 1, self.alarm)
+        self.columns, self.alarm = own_columns(1, vehicle.rotor_count, len(vehicle.channels)), np.zeros(1)
+        self.group = VehicleGroup([vehicle], vehicle.machines, self.columns, 1, self.alarm)
         self.numbers = {**uniform_values(self.group.machine), "dt": np.array([DT])}
         arguments = self.group.arguments(local_air=False)
         self.step = trace(advance, *arguments, outputs=("",))

@@ -199,7 +199,8 @@ def test_a_nan_command_is_refused_with_its_place():
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", position=HIGH, count=2, backends=[Faulty(600.0)]))
         message = (
-            r"command of Faulty for vehicle 'iris' at t = 0.1 s, copy 1, rotor 2 = nan: .* must be finite"
+            r"command of Faulty for vehicle 'iris' at t = 0.1 s, copy 1, channel rotor_2 = nan: "
+            r"must be finite: rotor_2 \[rad/s\], 0 to 718"
         )
         with pytest.raises(ConfigError, match=message):
             sim.run(1.0)

@@ -24,11 +24,11 @@ def warnings(caplog):
 @pytest.mark.parametrize("name", names("vehicles"))
 def test_every_shipped_battery_feeds_full_throttle(name, caplog):
     """A shipped vehicle would be cut off by its own battery."""
+    fastest = Multirotor(name).motor.max_speed
     with Simulation("flat") as sim:
-        vehicle = sim.add(Multirotor(name, sensors={}, position=HIGH, backends=[Constant(1e5)]))
+        vehicle = sim.add(Multirotor(name, sensors={}, position=HIGH, backends=[Constant(fastest)]))
         sim.run(duration=2.0)
         assert vehicle.battery is None or not vehicle.battery.empty.any()
-        fastest = vehicle.motor.max_speed
         assert vehicle.state.rotor_speed.min() > 0.95 * fastest
     assert warnings(caplog) == []
 
@@ -59,7 +59,7 @@ def test_a_battery_that_full_throttle_cuts_off_is_told_at_once(caplog):
 
 def test_a_brown_out_in_flight_ends_with_the_load(caplog):
     """A full battery would stay cut off after a burst of full throttle, or be reported again and again."""
-    pilot = Constant(1e5)
+    pilot = Constant(Multirotor("racer").motor.max_speed)
     with Simulation("flat") as sim:
         vehicle = sim.add(Multirotor("racer", sensors={}, position=HIGH, backends=[pilot], battery=WEAK))
         caplog.clear()

@@ -8,7 +8,7 @@ import yaml
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.ardupilot.motor_frames import fit_frame
-from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.airframe import output_map
 from pegasus.base.components import build
 from pegasus.config.scenario import inertia_tensor
 from pegasus.control import GeometricController, trajectories
@@ -169,7 +169,7 @@ def test_ardupilot_has_a_frame_for_it(layout, counts):
     for count in counts:
         flown = vehicle(made(rotor_count=count, layout=layout, size=1.6, mass=4.0).text)
         flown.environment = Environment()
-        rotors = rotor_map(flown.spec.ardupilot, flown, output_count=16, field="ardupilot")
+        rotors = output_map(flown.spec.ardupilot, flown.channels, output_count=16, field="ardupilot")
         assert sorted(fit_frame(flown, rotors, {}).channels) == list(range(count))
 
 

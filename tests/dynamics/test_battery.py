@@ -30,7 +30,7 @@ def battery(**changes):
 def connected(pack, motor=MOTOR, count=1):
     """Return full batteries that supply the motors of vehicles at rest."""
     state = BatteryState(pack, motor)
-    state.columns = own_columns(count, 4)
+    state.columns = own_columns(count, 4, 4)
     state.reset()
     return state
 

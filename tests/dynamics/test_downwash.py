@@ -269,7 +269,7 @@ def close_together(count=9):
         )
         for k in range(count)
     ]
-    columns = own_columns(count, 6)
+    columns = own_columns(count, 6, 6)
     columns["position"][...] = rng.uniform(-3.0, 3.0, (count, 3))
     orientation = rng.normal(size=(count, 4)) * [0.2, 0.2, 0.5, 1.0]
     columns["orientation"][...] = orientation / np.sqrt((orientation**2).sum(axis=1, keepdims=True))

@@ -11,7 +11,7 @@ from pegasus.base.step_math import Quat, Vec3
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import GroundEffect, IdealMotor, QuadraticThrust
 from pegasus.dynamics.ground_effect import image_upwash
-from pegasus.model.multirotor import machine_of
+from pegasus.model.multirotor import machine_of, rotor_channels
 from pegasus.model.rotors import RotorLayout
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from pegasus.step.loads import NO_VECTOR, Flow, heights_over, surface_ratio
@@ -45,7 +45,7 @@ def ratio(
         drag=None,
         ground_effect=effect,
     )
-    machine = machine_of(layout, parameters, 2 * radius)
+    machine = machine_of(layout, parameters, 2 * radius, rotor_channels(parameters.motor, layout.count))
     # Rays end at twenty radii; the height above missing ground is the largest one.
     missing = places[:, 2] + height > 20 * radius
     planes = Planes(

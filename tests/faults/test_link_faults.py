@@ -6,12 +6,14 @@ from fault_rig import flying
 from flyers import Constant
 
 from pegasus import ConfigError
-from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.mavlink.link import Link
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.core.link_state import FaultyLine
+from pegasus.dynamics import IdealMotor
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
+from pegasus.model.multirotor import rotor_channels
 
 ARMED, LOCKSTEP = 128, 1
 PERIOD = 0.004
@@ -90,7 +92,7 @@ class Flown:
 
     def __init__(self, vehicle, link=None):
         self.link = Answering() if link is None else link
-        rotors = RotorMap(channels=range(4), scale=[1000.0] * 4, offset=[0.0] * 4, reversible=False)
+        rotors = OutputMap(range(4), [1000.0] * 4, [0.0] * 4, rotor_channels(IdealMotor(), 4))
         self.instance = HilInstance("PX4", self.link, rotors, system=1, hold_time=0.1)
         self.vehicle, self.step = vehicle, 0
         self.run(20)
@@ -113,7 +115,7 @@ class Flown:
             self.instance.send(t)
             self.instance.read()
             assert not self.instance.awaits
-            speeds.append(self.instance.rotor_speeds(t)[0])
+            speeds.append(self.instance.commands(t)[0])
         return speeds
 
 

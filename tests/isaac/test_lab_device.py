@@ -190,11 +190,11 @@ def test_a_command_that_is_not_finite_is_reported(managed, bare):  # noqa: F811
     speeds[1, 2] = np.nan
     env.drones.set_rotor_speeds(speeds)
     env.drones.apply()
-    with pytest.raises(ConfigError, match="rotor speeds"):
+    with pytest.raises(ConfigError, match="channel rotor_2 = nan: must be finite"):
         _ = env.drones.vehicle
     env._reset_idx(lab.as_tensor([1]))
     env.step(actions(env, 450.0))
     assert np.isfinite(env.drones.vehicle.state.position).all()
     env.drones.set_rotor_speeds(speeds)
-    with pytest.raises(ConfigError, match="rotor speeds"):
+    with pytest.raises(ConfigError, match="channel rotor_2 = nan: must be finite"):
         apply_for_a_second(env.drones)

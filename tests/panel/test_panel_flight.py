@@ -247,8 +247,10 @@ def test_telemetry(flying):
     assert shown.altitude == environment.altitude(vehicle.state.position)[0]
     assert shown.speed == pytest.approx(np.linalg.norm(vehicle.state.velocity[0]))
     assert shown.climb == vehicle.state.velocity[0, 2]
-    np.testing.assert_array_equal(shown.rotor_speed, vehicle.state.rotor_speed[0])
-    assert ((shown.rotor_share > 0.3) & (shown.rotor_share < 0.9)).all()
+    speeds = vehicle.state.rotor_speed[0].tolist()
+    assert [actuator.text for actuator in shown.actuators] == [f"{speed:.0f} rad/s" for speed in speeds]
+    assert [actuator.name for actuator in shown.actuators] == [f"rotor_{j}" for j in range(4)]
+    assert all(0.3 < actuator.share < 0.9 for actuator in shown.actuators)
     np.testing.assert_array_equal(shown.reference, vehicle.reference.position[0])
     assert shown.error == pytest.approx(np.linalg.norm(shown.reference - shown.position))
     imu = vehicle.readings["imu"]

@@ -13,6 +13,8 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.core.contact import Contact
 from pegasus.core.schedule import Schedule
+from pegasus.dynamics import IdealMotor
+from pegasus.model.multirotor import rotor_channels
 from pegasus.scene.scene import Scene
 
 
@@ -47,9 +49,12 @@ class Vehicle:
     def __init__(self, name: str = "iris", count: int = 1, rotor_count: int = 4) -> None:
         self.name, self.count = name, count
         self.state = VehicleState.at_rest(count, rotor_count)
-        self.rotor_command = np.zeros((count, rotor_count))
+        self.channels = rotor_channels(IdealMotor(), rotor_count)
         self.reference: Reference | None = None
-        self.columns = {"gravity": np.tile([0.0, 0.0, -9.80665], (count, 1))}
+        self.columns = {
+            "gravity": np.tile([0.0, 0.0, -9.80665], (count, 1)),
+            "limited_command": np.zeros((count, rotor_count)),
+        }
         self.estimate = None
         self.contacts: list[Contact] = []
         self.faults = SimpleNamespace(events=[], acting=[])
@@ -110,7 +115,9 @@ def random_flight(
                 shown.setdefault(f"{vehicle.name}/sensors/{name}", []).append((t, reading))
             shown.setdefault(f"{vehicle.name}/state", []).append((t, vehicle.state.copy()))
             shown.setdefault(f"{vehicle.name}/reference", []).append((t, vehicle.reference))
-            shown.setdefault(f"{vehicle.name}/command", []).append((t, vehicle.rotor_command.copy()))
+            shown.setdefault(f"{vehicle.name}/command", []).append(
+                (t, vehicle.columns["limited_command"].copy())
+            )
         observer.record(simulation)
     observer.stop()
     return shown
@@ -120,7 +127,8 @@ def randomize(vehicle: Vehicle, rng: np.random.Generator, t: float) -> None:
     """Set a random state, command and reference; the state's arrays are written in place."""
     for array in vars(vehicle.state).values():
         array[...] = wild(rng, array.shape)
-    vehicle.rotor_command = wild(rng, vehicle.rotor_command.shape)
+    command = vehicle.columns["limited_command"]
+    command[...] = wild(rng, command.shape)
     vehicle.reference = Reference.hold(wild(rng, (vehicle.count, 3)), wild(rng, (vehicle.count,)))
     vehicle.reference.segment = "climb" if t < 1 else "circle"
 

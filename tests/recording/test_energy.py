@@ -15,7 +15,6 @@ from scripted_motion import Body, flown
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler, rotate
 from pegasus.base.step_math import Vec3
-from pegasus.core.programs import machines_of
 from pegasus.environment import InverseSquareGravity, UniformGravity
 from pegasus.environment.gravity import Gravity
 from pegasus.recording import EnergyAudit, EnergyBalance
@@ -40,7 +39,7 @@ def test_kinetic_energy_is_that_of_the_bodys_points() -> None:
     velocity, rate = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
     speeds = velocity[:, None] + np.cross(rate[:, None], points[None])
     wanted = 0.5 * (masses * (speeds**2).sum(-1)).sum(-1)
-    body = machines_of(Multirotor(PLAIN_IRIS))[0].body
+    body = Multirotor(PLAIN_IRIS).machines[0].body
     x, y, z = (Vec3(*row) for row in inertia.tolist())
     body = replace(body, mass=masses.sum(), inertia_x=x, inertia_y=y, inertia_z=z)
     found = [kinetic_energy(body, Vec3(*v), Vec3(*w)) for v, w in zip(velocity, rate, strict=True)]

@@ -28,6 +28,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.reading import Reading
+from pegasus.model.machine import Channel
 from pegasus.recording import McapRecorder, read_log
 from pegasus.recording.mcap_file import McapFile
 from tests.waits import LIMIT
@@ -62,6 +63,13 @@ def test_identical_runs_give_identical_bytes(tmp_path: Path) -> None:
     assert a != c
 
 
+def sent(topic, series):
+    """Return the fields of the messages of a topic: those of commands hold all channels."""
+    if topic.endswith("/command"):
+        return {"command": np.stack(list(series.fields.values()), axis=-1)}
+    return series.fields
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_messages_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
     """A log would contain other numbers than the simulation."""
@@ -72,10 +80,11 @@ def test_messages_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
         series, items = log[topic], shown[topic]
         items = items if "sensors" in topic else [items[step] for step in due]
         assert series.time.tolist() == [t for t, _ in items]
-        for name, values in series.fields.items():
-            wanted = [item if topic == "iris/command" else getattr(item, name) for _, item in items]
+        for k, (name, values) in enumerate(series.fields.items()):
+            wanted = [item[:, k] if topic == "iris/command" else getattr(item, name) for _, item in items]
             assert same_bits(values, np.array(wanted)), (topic, name)
     assert set(log["iris/state"].fields) == {f.name for f in fields(shown["iris/state"][0][1])} - {"rotation"}
+    assert list(log["iris/command"].fields) == [f"rotor_{j}" for j in range(4)]
     assert log["iris/state"].position.shape == (150, count, 3)
     assert log["iris/sensors/fix"].satellite_count.dtype == np.int64
     assert log["iris/sensors/fix"].speed.dtype == np.float32
@@ -146,11 +155,11 @@ def test_another_reader_decodes_the_same_numbers(tmp_path: Path, count: int) -> 
             series, k = log[topic], seen[topic]
             assert series.time[k] == message.log_time / 1e9
             assert {name: flat(getattr(content, name)) for name in content.__slots__} == {
-                name: flat(values[k]) for name, values in series.fields.items()
+                name: flat(values[k]) for name, values in sent(topic, series).items()
             }
         seen[topic] += 1
     assert {topic: seen[topic] for topic in log.series} == {t: len(s) for t, s in log.series.items()}
-    ours = {f"pegasus_msgs/msg/{name}" for name in ("VehicleState", "RotorCommand", "Reference")}
+    ours = {f"pegasus_msgs/msg/{name}" for name in ("VehicleState", "Command", "Reference")}
     ours |= {f"recording_stand_ins_msgs/msg/{name}" for name in ("GyroReading", "FixReading")}
     assert kinds == ours | {f"foxglove_msgs/msg/{name}" for name in ("FrameTransforms", "SceneUpdate", "Log")}
 
@@ -172,7 +181,7 @@ def test_rosbags_decodes_the_log_of_a_mixed_fleet(tmp_path: Path) -> None:
         for connection, _, data in reader.messages():
             topic, content = connection.topic.removeprefix("/"), reader.deserialize(data, connection.msgtype)
             if topic in log:
-                for name, values in log[topic].fields.items():
+                for name, values in sent(topic, log[topic]).items():
                     assert flat(getattr(content, name)) == flat(values[seen[topic]])
             seen[topic] += 1
     assert seen == {"log": 2} | {
@@ -180,6 +189,23 @@ def test_rosbags_decodes_the_log_of_a_mixed_fleet(tmp_path: Path) -> None:
         for name in ("iris", "hexa")
         for kind in ("state", "command", "reference", "tf", "model", "path")
     }
+
+
+def test_commands_are_recorded_by_channel(tmp_path: Path) -> None:
+    """Logs would hold commands without names and units, or need as many as rotors."""
+    vehicle = Vehicle("plane", 2)
+    vehicle.channels = (Channel("throttle", "", 0.0, 1.0), Channel("aileron", "rad", -0.4, 0.4))
+    vehicle.columns["limited_command"] = np.array([[0.5, 0.1], [0.75, -0.1]])
+    simulation, recorder = Simulation([vehicle]), McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    recorder.record(simulation)
+    recorder.stop()
+    command = read_log(tmp_path / "log")["plane/command"]
+    assert command.throttle.tolist() == [[0.5, 0.75]]
+    assert command.aileron.tolist() == [[0.1, -0.1]]
+    table = command.to_pandas(copy=1)
+    assert table.attrs["units"] == {"aileron": "rad"}
+    assert table.iloc[0].to_dict() == {"throttle": 0.75, "aileron": -0.1}
 
 
 def test_definition_tells_units_and_metadata_shapes(tmp_path: Path) -> None:

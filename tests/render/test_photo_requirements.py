@@ -26,6 +26,7 @@ def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPat
         return importer(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
+
     def import_module(name: str, *args: Any, **more: Any) -> Any:
         return refuse(name) if name == package else module(name, *args, **more)
 

@@ -67,6 +67,7 @@ class Bench:
         state = VehicleState.at_rest(count, len(axis))
         vehicle: Any = SimpleNamespace(
             count=count,
+            channels=(),
             layout=SimpleNamespace(axis=axis, position=np.zeros_like(axis), spin=spin),
             name="bench",
             physics_rate=rate or sensor.rate_hz,

@@ -25,7 +25,7 @@ from pegasus.dynamics import (
     RotorThrust,
 )
 from pegasus.model.dynamics_models import VehicleParameters
-from pegasus.model.multirotor import machine_of
+from pegasus.model.multirotor import machine_of, rotor_channels
 from pegasus.model.rotors import RotorLayout
 from pegasus.step.integrator import advance
 from pegasus.step.values import Effects, Inputs, State, VariedAir
@@ -193,7 +193,10 @@ class Group:
         return RotorLayout(place, axis, self.rng.choice([-1.0, 1.0], self.rotors))
 
     def _machines(self, parameters):
-        return [machine_of(layout, p, 0.25) for layout, p in zip(self.layouts, parameters, strict=True)]
+        return [
+            machine_of(layout, p, 0.25, rotor_channels(p.motor, self.rotors))
+            for layout, p in zip(self.layouts, parameters, strict=True)
+        ]
 
     def in_vacuum(self):
         """Return the machines without drag and torque of their motors, by numbers of the same structure."""
@@ -242,7 +245,7 @@ class Group:
         rng, n, made = (
             np.random.default_rng(100 + self.rotors),
             self.count,
-            own_columns(self.count, self.rotors),
+            own_columns(self.count, self.rotors, self.rotors),
         )
         for name, size in SIZES.items():
             made[name][...] = rng.normal(0.0, size, made[name].shape)

@@ -16,12 +16,12 @@ import numpy as np
 
 from pegasus.backends.ardupilot.json_fdm import (
     OptionalReadings,
+    commands_from_pwm,
     encode_reply,
     fdm_rows,
-    rotor_speeds_from_pwm,
 )
 from pegasus.backends.ardupilot.lockstep import CHANNEL_COUNT, Contact, JsonLink, JsonLockstep
-from pegasus.backends.ardupilot.motor_frames import fit_frame
+from pegasus.backends.ardupilot.motor_frames import FrameFit, fit_frame
 from pegasus.backends.ardupilot.program import (
     PARAMETER_FILE,
     Program,
@@ -31,7 +31,7 @@ from pegasus.backends.ardupilot.program import (
     sensor_parameters,
     start_place,
 )
-from pegasus.backends.mavlink.airframe import RotorMap, in_body_frame, rotor_map
+from pegasus.backends.mavlink.airframe import OutputMap, in_body_frame, output_map
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import Link, TcpClientLink
@@ -51,6 +51,7 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.multirotor import Multirotor, as_multirotor
+from pegasus.model.machine import are_rotors
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
 
@@ -144,9 +145,12 @@ class ArduPilot(Backend):
         self._count = vehicle.count
         self._bind_imu(vehicle)
         outputs = vehicle.spec.ardupilot
-        self._rotors = rotor_map(outputs, vehicle, output_count=CHANNEL_COUNT, field="ardupilot")
-        self._pulses = [[0] * vehicle.rotor_count] * vehicle.count
-        self._bind_parameters(vehicle, self._rotors)
+        channels = vehicle.channels
+        self._outputs = output_map(
+            outputs, channels, file=vehicle.file, output_count=CHANNEL_COUNT, field="ardupilot"
+        )
+        self._pulses = [[0] * len(channels)] * vehicle.count
+        self._bind_parameters(vehicle, self._outputs)
         self._environment = vehicle.environment
         yaws = euler_from_quaternion(vehicle.start.orientation)[:, 2].tolist()
         self._homes = [start_place(self._environment.origin, yaw) for yaw in yaws]
@@ -228,10 +232,10 @@ class ArduPilot(Backend):
         self._lockstep.published()
 
     def command(self, t: float) -> Array:
-        """Wait for the answers of all instances, and return the rotor speeds [rad/s], shape (N, R)."""
+        """Wait for the answers of all instances, and return the commands by channel, shape (N, U)."""
         self._lockstep.await_answers(t)
         self._pulses = [link.pulse_widths(self._channels, t, self.hold_time) for link in self.links]
-        return np.array([rotor_speeds_from_pwm(pulses, self._rotors) for pulses in self._pulses])
+        return np.array([commands_from_pwm(pulses, self._outputs) for pulses in self._pulses])
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the trajectory."""
@@ -255,7 +259,7 @@ class ArduPilot(Backend):
         turned = any(imu.orientation[:3])
         self._mounting = matrix_from_quaternion(normalize(np.array(imu.orientation))) if turned else None
 
-    def _bind_parameters(self, vehicle: Multirotor, rotors: RotorMap) -> None:
+    def _bind_parameters(self, vehicle: Multirotor, outputs: OutputMap) -> None:
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
         for file in self._parameter_files:
@@ -263,7 +267,9 @@ class ArduPilot(Backend):
         asked = _ESTIMATE_PARAMETERS | self._asked() | sensor_parameters(vehicle.sensors.values())
         asked = {name: value for name, value in asked.items() if name not in given}
         own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
-        frame = fit_frame(vehicle, rotors, given | own)
+        frame = FrameFit(outputs.outputs, {})
+        if are_rotors(vehicle.channels):
+            frame = fit_frame(vehicle, outputs, given | own)
         self._channels, own = frame.channels, {**frame.parameters, **own}
         self._own_parameters, self._given = format_parameters(own), given | own
         require_enough_steps(vehicle.physics_rate, given | own)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pegasus.backends.mavlink.airframe import RotorMap, other_attitude
+from pegasus.backends.mavlink.airframe import OutputMap, other_attitude
 from pegasus.base.arrays import Array
 from pegasus.dynamics.battery_state import BatteryState
 from pegasus.environment import Environment
+from pegasus.model.machine import Channel
 from pegasus.sensors import AirspeedReading, RangeReading, Reading
 from pegasus.sensors.airspeed import true_airspeed
 
@@ -70,19 +71,27 @@ def decode_servos(datagram: bytes) -> ServoPacket | None:
     return ServoPacket(rate, count, tuple(pwm))
 
 
-def rotor_speeds_from_pwm(pwm: Sequence[int], rotors: RotorMap) -> list[float]:
-    """Return the rotor speeds of pulse widths [rad/s].
+def commands_from_pwm(pwm: Sequence[int], outputs: OutputMap) -> list[float]:
+    """Return the commands of pulse widths, by channel.
 
-    The speed is scale u + offset with u = (pwm - 1000) / 1000; 0 up to 1000 us, constant from 2000 us on.
+    A command is scale u + offset with u = (pwm - 1000) / 1000, of a servo whose commands may be negative with
+    u = (pwm - 1500) / 500; it is constant from 2000 us on, and that at rest up to 1000 us (servo: at 0 us).
 
     Args:
-        pwm: Pulse width of each rotor [us].
-        rotors: Scale and offset of each rotor.
+        pwm: Pulse width of each channel [us].
+        outputs: Scale and offset of each channel.
     """
     return [
-        s * ((min(pulse, _FULL) - _REST) * _PER_PULSE) + o if pulse > _REST else 0.0
-        for pulse, s, o in zip(pwm, rotors.scale, rotors.offset, strict=True)
+        _command(*each) for each in zip(pwm, outputs.scale, outputs.offset, outputs.channels, strict=True)
     ]
+
+
+def _command(pulse: int, scale: float, offset: float, channel: Channel) -> float:
+    centered = channel.low < 0.0 and not channel.supplied
+    if pulse <= (0 if centered else _REST):
+        return channel.idle
+    u = (min(pulse, _FULL) - _REST) * _PER_PULSE
+    return scale * (max(2.0 * u - 1.0, -1.0) if centered else u) + offset
 
 
 def fdm_rows(

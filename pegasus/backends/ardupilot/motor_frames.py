@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.backends.mavlink.airframe import RotorMap, rotor_effects
+from pegasus.backends.mavlink.airframe import OutputMap, rotor_effects
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ FRAMES = (
 """Frames of AP_MotorsMatrix with fixed motors that all yaw; V has the directions of X."""
 
 
-def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) -> FrameFit:
+def fit_frame(vehicle: Rotorcraft, outputs: OutputMap, given: Mapping[str, float]) -> FrameFit:
     """Return the ArduPilot frame that matches a vehicle's rotors, and the output of each rotor.
 
     Directions and senses are those of the rotors' torques about the centre of mass per thrust, which includes
@@ -174,7 +174,7 @@ def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) ->
 
     Args:
         vehicle: The vehicle, in a simulation.
-        rotors: Map from ArduPilot's outputs to rotor speeds.
+        outputs: Map from ArduPilot's outputs to rotor speeds.
         given: Parameters of the user.
 
     Raises:
@@ -190,7 +190,7 @@ def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) ->
     ]
     by_hand = _CLASS in given and _TYPE in given
     if not known or (by_hand and channels is not None):
-        return FrameFit(rotors.channels, {})
+        return FrameFit(outputs.outputs, {})
     if channels is not None and sorted(channels) != list(range(count)):
         raise ConfigError(
             f"must be 0 to {count - 1}, each once, if {_CLASS} and {_TYPE} are chosen by the rotors",
@@ -201,7 +201,7 @@ def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) ->
         )
     frames = [frame for frame in known if len(frame.senses) == count]
     if frames:
-        matches = _matches(vehicle, rotors, frames)
+        matches = _matches(vehicle, outputs, frames)
         best = min(matches, key=lambda match: (not match.fits, match.cost))
         if best.fits:
             frame = {_CLASS: float(best.frame.frame_class), _TYPE: float(best.frame.frame_type)}
@@ -212,7 +212,7 @@ def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) ->
         problem = f"are {count}; ArduPilot's frames have {', '.join(map(str, counts))}"
     if by_hand:
         _log.warning("the rotors of %r %s; rotor i follows output i", vehicle.name, problem)
-        return FrameFit(rotors.channels, {})
+        return FrameFit(outputs.outputs, {})
     raise ConfigError(
         problem,
         file=vehicle.file,
@@ -222,9 +222,9 @@ def fit_frame(vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]) ->
     )
 
 
-def _matches(vehicle: Vehicle, rotors: RotorMap, frames: Sequence[Frame]) -> list[_Match]:
+def _matches(vehicle: Rotorcraft, outputs: OutputMap, frames: Sequence[Frame]) -> list[_Match]:
     """Return the best assignment of a vehicle's rotors to the motors of each frame."""
-    torque = rotor_effects(vehicle, rotors).torque
+    torque = rotor_effects(vehicle, outputs).torque
     angles, senses = scaled_angles(-torque[:, 0], -torque[:, 1]), -np.sign(torque[:, 2])
     idle = vehicle.layout.axis[:, 2] <= _MIN_UPRIGHT
     channels = vehicle.spec.ardupilot.channels

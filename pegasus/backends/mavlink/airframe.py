@@ -1,7 +1,8 @@
-"""Airframe as autopilots see it: outputs to rotor speeds, effects of rotors, orientation of sensors."""
+"""Airframe as autopilots see it: outputs to commands, effects of rotors, orientation of sensors."""
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import ActuatorMap
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation
+from pegasus.model.machine import Channel
 from pegasus.sensors import ImuReading
 
 _HALF = math.sqrt(0.5)
@@ -26,86 +28,88 @@ _ORIENTATIONS = {
 }
 
 
-class RotorMap(NamedTuple):
-    """Linear map from the outputs of an autopilot to rotor speeds."""
+class OutputMap(NamedTuple):
+    """Linear map from the outputs of an autopilot to commands by channel, in the units of the channels."""
 
-    channels: Sequence[int]
-    """Output of each rotor."""
+    outputs: Sequence[int]
+    """Output of each channel."""
     scale: Sequence[float]
-    """Rotor speed per unit of output [rad/s]."""
+    """Command per unit of output."""
     offset: Sequence[float]
-    """Rotor speed at an output just above zero [rad/s]."""
-    reversible: bool
-    """Whether negative outputs reverse the rotors."""
+    """Command at an output just above zero."""
+    channels: Sequence[Channel]
+    """The channels; one whose commands may be negative takes negative outputs too."""
 
-    def speeds(self, controls: Sequence[float]) -> list[float]:
-        """Return the rotor speeds of armed outputs [rad/s]; an output that is not finite stops its rotor."""
-        outputs = [controls[channel] for channel in self.channels]
+    def commands(self, controls: Sequence[float]) -> list[float]:
+        """Return the commands of armed outputs; a channel rests at an output that is not finite."""
+        outputs = [controls[output] for output in self.outputs]
         return [
-            u * scale + offset if 0.0 < u <= 1.0 else self._limited(u, scale, offset)
-            for u, scale, offset in zip(outputs, self.scale, self.offset, strict=True)
+            u * scale + offset if 0.0 < u <= 1.0 else _limited(u, scale, offset, channel)
+            for u, scale, offset, channel in zip(outputs, self.scale, self.offset, self.channels, strict=True)
         ]
 
-    def _limited(self, u: float, scale: float, offset: float) -> float:
-        """Return the rotor speed of an output that is not above 0 and up to 1."""
-        if not math.isfinite(u):
-            return 0.0
-        if self.reversible:
-            return math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0
-        return min(max(u, 0.0), 1.0) * scale + offset
+
+def _limited(u: float, scale: float, offset: float, channel: Channel) -> float:
+    """Return the command of an output that is not above 0 and up to 1."""
+    if not math.isfinite(u):
+        return channel.idle
+    if channel.low < 0.0:
+        return math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0
+    return min(max(u, 0.0), 1.0) * scale + offset
 
 
-def rotor_map(actuators: ActuatorMap, vehicle: Vehicle, *, output_count: int, field: str) -> RotorMap:
-    """Return the map from an autopilot's outputs to rotor speeds.
+def output_map(
+    actuators: ActuatorMap,
+    channels: Sequence[Channel],
+    *,
+    output_count: int,
+    field: str,
+    file: Path | None = None,
+) -> OutputMap:
+    """Return the map from an autopilot's outputs to commands.
 
     Args:
         actuators: Actuator map of the vehicle's file.
-        vehicle: The vehicle.
+        channels: Channels of the vehicle.
         output_count: Number of outputs of the autopilot.
-        field: Section of the file, for error messages.
+        field: Section of the file, for errors.
+        file: The vehicle's file, for errors.
 
     Raises:
-        ConfigError: If a list does not have one item per rotor, an output does not exist, or the motor has no
-            maximum speed to scale by.
+        ConfigError: If a list does not have one item per channel, an output does not exist, or a channel has
+            no upper limit to scale by.
     """
-    count, motor = vehicle.rotor_count, vehicle.motor
-    scale = actuators.scale
-    if scale is None:
-        if not np.isfinite(motor.max_speed):
-            raise ConfigError(
-                "is required, because the motor has no maximum speed",
-                file=vehicle.file,
-                field=f"{field}.scale",
-                remedy="set the rotor speed at full output [rad/s]",
-            )
-        scale = motor.max_speed
-    channels = list(range(count)) if actuators.channels is None else actuators.channels
+    names = ", ".join(channel.name for channel in channels)
 
     def one_each(name: str, value: float | Sequence[float]) -> list[float]:
-        values = [float(value)] * count if isinstance(value, float | int) else list(value)
-        if len(values) != count:
+        values = [float(value)] * len(channels) if isinstance(value, float | int) else list(value)
+        if len(values) != len(channels):
             raise ConfigError(
-                f"must have one item for each of the {count} rotors",
-                file=vehicle.file,
+                f"must have one item for each of the {len(channels)} channels {names}",
+                file=file,
                 field=f"{field}.{name}",
                 value=value,
             )
         return values
 
-    outputs = [int(channel) for channel in one_each("channels", channels)]
+    scale = actuators.scale
+    if scale is None:
+        for channel in channels:
+            if not math.isfinite(channel.high):
+                raise ConfigError(
+                    f"is required, because {channel} has no upper limit",
+                    file=file,
+                    field=f"{field}.scale",
+                    remedy=f"set the command at full output [{channel.unit}]",
+                )
+        scale = [channel.high for channel in channels]
+    given = list(range(len(channels))) if actuators.channels is None else actuators.channels
+    outputs = [int(output) for output in one_each("channels", given)]
     if max(outputs) >= output_count:
         raise ConfigError(
-            f"must be outputs 0 to {output_count - 1}",
-            file=vehicle.file,
-            field=f"{field}.channels",
-            value=outputs,
+            f"must be outputs 0 to {output_count - 1}", file=file, field=f"{field}.channels", value=outputs
         )
-    return RotorMap(
-        outputs,
-        one_each("scale", scale),
-        one_each("offset", actuators.offset),
-        reversible=motor.min_speed < 0,
-    )
+    return OutputMap(outputs, one_each("scale", scale), one_each("offset", actuators.offset), channels)
 
 
 class RotorEffects(NamedTuple):
@@ -123,12 +127,12 @@ class RotorEffects(NamedTuple):
     """Mean change of a rotor's thrust by its output while hovering [N]."""
 
 
-def rotor_effects(vehicle: Vehicle, rotors: RotorMap) -> RotorEffects:
+def rotor_effects(vehicle: Rotorcraft, outputs: OutputMap) -> RotorEffects:
     """Return the effects of a vehicle's rotors.
 
     Args:
         vehicle: The vehicle, in a simulation.
-        rotors: Map from the outputs of its autopilot to rotor speeds.
+        outputs: Map from the outputs of its autopilot to rotor speeds.
 
     Raises:
         ConfigError: If the rotors cannot control the vehicle.
@@ -136,7 +140,7 @@ def rotor_effects(vehicle: Vehicle, rotors: RotorMap) -> RotorEffects:
     layout, curve, environment = vehicle.layout, vehicle.thrust_curve, vehicle.environment
     ground, still = np.zeros((1, 3)), np.zeros((1, layout.count))
     density = environment.air_density(ground)[:, None]
-    scale, offset = np.array(rotors.scale), np.array(rotors.offset)
+    scale, offset = np.array(outputs.scale), np.array(outputs.offset)
     full_speed = np.minimum(scale + offset, vehicle.motor.max_speed)[None]
     thrust, torque = curve.thrust(full_speed, still, density)
     moment_ratio = float((torque / thrust).mean())

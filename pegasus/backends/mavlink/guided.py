@@ -237,7 +237,7 @@ class GuidedAutopilot(GuidedCommands):
         super().bind(vehicle)
         assert self._flyer is not None
         self.renew_mission(vehicle.count)
-        self._output = ThrustOutput(self._flyer, self._rotors)  # type: ignore[attr-defined]
+        self._output = ThrustOutput(self._flyer, self._outputs)  # type: ignore[attr-defined]
 
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.base.arrays import Array
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 
 
 class ThrustOutput:
@@ -12,12 +12,12 @@ class ThrustOutput:
 
     Args:
         vehicle: The vehicles, in a simulation.
-        rotors: Map from the outputs of their autopilots to rotor speeds.
+        outputs: Map from the outputs of their autopilots to rotor speeds.
     """
 
-    def __init__(self, vehicle: Vehicle, rotors: RotorMap) -> None:
-        self._vehicle, self._scale = vehicle, np.array(rotors.scale)
-        self._offset, self._upright = np.array(rotors.offset), vehicle.layout.axis[:, 2]
+    def __init__(self, vehicle: Rotorcraft, outputs: OutputMap) -> None:
+        self._vehicle, self._scale = vehicle, np.array(outputs.scale)
+        self._offset, self._upright = np.array(outputs.offset), vehicle.layout.axis[:, 2]
         self._full = np.minimum(self._scale + self._offset, vehicle.motor.max_speed)
 
     @property

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
@@ -68,12 +68,14 @@ _SENSOR_FAULTS: dict[int, Callable[[str], Fault]] = {
 _AUTOPILOT = 1
 
 
-def failure_faults(vehicle: Multirotor, rotors: RotorMap, unit: int, kind: int, instance: int) -> list[Fault]:
+def failure_faults(
+    vehicle: Multirotor, outputs: OutputMap, unit: int, kind: int, instance: int
+) -> list[Fault]:
     """Return the faults that a command asks for; none if it is not handled.
 
     Args:
         vehicle: The vehicle.
-        rotors: Map from outputs to rotors; motor k is output k - 1.
+        outputs: Map from outputs to rotors; motor k is output k - 1.
         unit: Unit that fails, of FAILURE_UNIT.
         kind: Type of the failure, of FAILURE_TYPE.
         instance: Number of the motor or sensor, from 1; 0 for all.
@@ -81,7 +83,7 @@ def failure_faults(vehicle: Multirotor, rotors: RotorMap, unit: int, kind: int, 
     if unit == BATTERY:
         return [BatteryEmpty()] if kind == OFF else []
     if unit == MOTOR:
-        failed = [r for r, channel in enumerate(rotors.channels) if instance in (0, channel + 1)]
+        failed = [r for r, channel in enumerate(outputs.outputs) if instance in (0, channel + 1)]
         if kind == OFF:
             return [MotorLoss(rotor) for rotor in failed]
         return [MotorStuck(rotor) for rotor in failed] if kind == STUCK else []
@@ -99,7 +101,7 @@ class FailureListener:
         links: Links with the copy at their other end; an autopilot may have several.
         systems: System id of each autopilot.
         vehicle: The vehicle.
-        rotors: Map from outputs to rotors.
+        outputs: Map from outputs to rotors.
     """
 
     def __init__(
@@ -107,12 +109,12 @@ class FailureListener:
         links: Sequence[tuple[int, Link]],
         systems: Sequence[int],
         vehicle: Multirotor,
-        rotors: RotorMap,
+        outputs: OutputMap,
     ) -> None:
         self._links, self._inbox = [link for _, link in links], Inbox()
         for copy, link in links:
             self._inbox.add(link, (copy, link, Decoder("COMMAND_LONG")))
-        self._systems, self._vehicle, self._rotors = systems, vehicle, rotors
+        self._systems, self._vehicle, self._outputs = systems, vehicle, outputs
         self._labels: dict[tuple[int, int], list[str]] = {}
         self._sequence = 0
 
@@ -138,7 +140,7 @@ class FailureListener:
                 if any(injection.label == label for injection in vehicle.faults.injections):
                     vehicle.heal(label, copies=copy)
             return ACCEPTED
-        faults = failure_faults(vehicle, self._rotors, unit, kind, instance)
+        faults = failure_faults(vehicle, self._outputs, unit, kind, instance)
         if not faults:
             return UNSUPPORTED
         try:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pegasus.backends.mavlink.airframe import RotorEffects, RotorMap, rotor_effects
+from pegasus.backends.mavlink.airframe import OutputMap, RotorEffects, rotor_effects
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 
 GENERIC_AIRFRAME = "none_iris"
 """Airframe of a plain multirotor, whose four rotors these parameters replace."""
@@ -35,7 +35,7 @@ proportion. PX4's file for the Crazyflie, with 1080 rad/s^2, has 0.47 of the def
 
 
 def geometry_parameters(
-    vehicle: Vehicle, rotors: RotorMap, given: Mapping[str, float]
+    vehicle: Rotorcraft, outputs: OutputMap, given: Mapping[str, float]
 ) -> dict[str, float | int]:
     """Return the parameters of PX4's control allocation for a vehicle's rotors.
 
@@ -44,7 +44,7 @@ def geometry_parameters(
 
     Args:
         vehicle: The vehicle, in a simulation.
-        rotors: Map from PX4's outputs to rotor speeds.
+        outputs: Map from PX4's outputs to rotor speeds.
         given: Parameters of the user; rate gains among them are not scaled.
 
     Raises:
@@ -59,14 +59,14 @@ def geometry_parameters(
             field="rotors",
             remedy="use fewer rotors, or another backend",
         )
-    if len(set(rotors.channels)) < count:
+    if len(set(outputs.outputs)) < count:
         raise ConfigError(
             f"must be a different output for each rotor with the airframe {GENERIC_AIRFRAME}",
             file=vehicle.file,
             field="px4.channels",
-            value=list(rotors.channels),
+            value=list(outputs.outputs),
         )
-    effects = rotor_effects(vehicle, rotors)
+    effects = rotor_effects(vehicle, outputs)
     turned = np.array([1.0, -1.0, -1.0])
     positions = (layout.position - vehicle.center_of_mass) * turned
     axes = layout.axis * turned
@@ -82,7 +82,7 @@ def geometry_parameters(
         "CA_ROTOR_COUNT": count,
         "MPC_THR_HOVER": round(hover, 3),
     }
-    for motor, rotor in enumerate(np.argsort(rotors.channels).tolist()):
+    for motor, rotor in enumerate(np.argsort(outputs.outputs).tolist()):
         figures = {
             **dict(zip(("PX", "PY", "PZ"), positions[rotor].tolist(), strict=True)),
             **dict(zip(("AX", "AY", "AZ"), axes[rotor].tolist(), strict=True)),
@@ -91,12 +91,12 @@ def geometry_parameters(
         }
         # Set all of them, because PX4 keeps those of an earlier run.
         parameters |= {f"CA_ROTOR{motor}_{name}": float(f"{x + 0.0:.6g}") for name, x in figures.items()}
-        parameters[f"PWM_MAIN_FUNC{rotors.channels[rotor] + 1}"] = _FIRST_MOTOR + motor
+        parameters[f"PWM_MAIN_FUNC{outputs.outputs[rotor] + 1}"] = _FIRST_MOTOR + motor
     return parameters | _rate_gains(vehicle, effects, given)
 
 
 def _rate_gains(
-    vehicle: Vehicle, effects: RotorEffects, given: Mapping[str, float]
+    vehicle: Rotorcraft, effects: RotorEffects, given: Mapping[str, float]
 ) -> dict[str, float | int]:
     """Return the factors of PX4's rate gains of roll and pitch.
 

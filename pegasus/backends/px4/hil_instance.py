@@ -1,4 +1,4 @@
-"""State of one PX4 autopilot in lockstep: its messages, due answers and rotor speeds."""
+"""State of one PX4 autopilot in lockstep: its messages, due answers and commands."""
 
 import logging
 import math
@@ -6,7 +6,7 @@ import time
 from enum import Enum
 from typing import Any
 
-from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, encode
@@ -46,12 +46,12 @@ class HilInstance:
     Args:
         name: Name in messages, such as "PX4 0 of vehicle 'iris'".
         link: The link to it.
-        rotors: Map from its outputs to rotor speeds.
+        outputs: Map from its outputs to commands.
         system: System id of frames to it.
-        hold_time: Simulated time for which rotors keep their last speed without answers [s].
+        hold_time: Simulated time for which the last commands are kept without answers [s].
     """
 
-    def __init__(self, name: str, link: Link, rotors: RotorMap, *, system: int, hold_time: float) -> None:
+    def __init__(self, name: str, link: Link, outputs: OutputMap, *, system: int, hold_time: float) -> None:
         self.name, self.link = name, link
         self.phase = Phase.STARTING if link.connected else Phase.ABSENT
         self.lockstep = True
@@ -67,9 +67,9 @@ class HilInstance:
         """Hub by which others share the link; they get all messages but the answers."""
         self.trouble: str | None = None
         """Last failure; None if there was none."""
-        self._rotors, self._system, self._hold_time = rotors, system, hold_time
-        self._rest = [0.0] * len(rotors.channels)
-        self._speeds = self._rest
+        self._outputs, self._system, self._hold_time = outputs, system, hold_time
+        self._rest = [channel.idle for channel in outputs.channels]
+        self._commands = self._rest
         self._decoder = self._new_decoder()
         self._sequence = 0
         self._outgoing: list[bytes] = []
@@ -204,20 +204,20 @@ class HilInstance:
         self.phase, self._steady = Phase.SILENT, min(2 * self._steady, _MAX_STEADY)
         self._forget()
 
-    def rotor_speeds(self, t: float) -> list[float]:
-        """Return the rotor speeds from t on [rad/s]; without answers they become zero after the hold time.
+    def commands(self, t: float) -> list[float]:
+        """Return the commands by channel from t on; without answers those at rest after the hold time.
 
         Args:
             t: Simulation time [s].
         """
         if self._fresh or (self.phase is Phase.LOCKSTEP and not self._starved):
             self._fresh, self._fresh_at = False, t
-        elif t - self._fresh_at > self._hold_time and self._speeds is not self._rest:
+        elif t - self._fresh_at > self._hold_time and self._commands is not self._rest:
             if not self.lockstep and self.phase is Phase.STARTING:
                 self.trouble = "no longer answers"
                 _log.warning("%s %s at t = %.3f s; its rotors stop", self.name, self.trouble, t)
-            self.armed, self._speeds = False, self._rest
-        return self._speeds
+            self.armed, self._commands = False, self._rest
+        return self._commands
 
     def _new_decoder(self) -> Decoder:
         return Decoder("HIL_ACTUATOR_CONTROLS", rest=self.hub.deliver)
@@ -240,7 +240,7 @@ class HilInstance:
         self._fresh = True
         self.was_steady = self.was_steady or self.phase is Phase.LOCKSTEP or not self.lockstep
         self.armed = bool(message.mode & _ARMED)
-        self._speeds = self._rotors.speeds(message.controls) if self.armed else self._rest
+        self._commands = self._outputs.commands(message.controls) if self.armed else self._rest
 
     def _learn_interval(self, interval: int) -> None:
         """Learn the number of messages per answer of the autopilot."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.health_link import HealthListener
@@ -52,6 +52,7 @@ from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.multirotor import as_multirotor
+from pegasus.model.machine import are_rotors
 
 _log = logging.getLogger(__name__)
 
@@ -160,13 +161,15 @@ class PX4(Backend):
         self._vehicle = vehicle = as_multirotor(vehicle)
         self._count, spec = vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
-        self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
+        self._outputs = output_map(
+            spec, vehicle.channels, file=vehicle.file, output_count=_OUTPUT_COUNT, field="px4"
+        )
         self._program = None
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
             given = {**spec.parameters, **self.parameters}
-            generic = airframe == GENERIC_AIRFRAME
-            geometry = geometry_parameters(vehicle, self._rotors, given) if generic else {}
+            generic = airframe == GENERIC_AIRFRAME and are_rotors(vehicle.channels)
+            geometry = geometry_parameters(vehicle, self._outputs, given) if generic else {}
             self._program = PX4Program(
                 self.directory,
                 airframe=airframe,
@@ -202,8 +205,8 @@ class PX4(Backend):
             self._open_links()
         else:
             self._take_free_instances(user_settings().px4.instance or 0)
-        self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
-        self._fill = partial(Struct(f"{self._speeds.size}d").pack_into, self._speeds.data, 0)
+        self._commands = np.zeros((vehicle.count, len(vehicle.channels)))
+        self._fill = partial(Struct(f"{self._commands.size}d").pack_into, self._commands.data, 0)
 
     def start(self) -> None:
         """Start the autopilots."""
@@ -214,7 +217,7 @@ class PX4(Backend):
             HilInstance(
                 f"PX4 {self.first_instance + i} of vehicle {vehicle.name!r}",
                 link,
-                self._rotors,
+                self._outputs,
                 system=self.first_instance + i + 1,
                 hold_time=self.hold_time,
             )
@@ -244,7 +247,7 @@ class PX4(Backend):
             [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
             systems,
             vehicle,
-            self._rotors,
+            self._outputs,
         )
         if vehicle.battery is not None and self._sends_battery():
             self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
@@ -273,11 +276,11 @@ class PX4(Backend):
         self._lockstep.published()
 
     def command(self, t: float) -> Array:
-        """Wait for the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
+        """Wait for the answers of all autopilots, and return the commands by channel, shape (N, U)."""
         assert self._lockstep is not None
         self._lockstep.collect(t)
-        self._fill(*[speed for instance in self._instances for speed in instance.rotor_speeds(t)])
-        return self._speeds
+        self._fill(*[command for instance in self._instances for command in instance.commands(t)])
+        return self._commands
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the trajectory."""

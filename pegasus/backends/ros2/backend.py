@@ -16,7 +16,7 @@ from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
 from pegasus.backends.ros2.mover_topics import mover_contents
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
-from pegasus.backends.ros2.pilot import Pilot
+from pegasus.backends.ros2.pilot import DirectPilot, Pilot
 from pegasus.backends.ros2.publications import Publications
 from pegasus.backends.ros2.texts import Texts
 from pegasus.backends.ros2.topics import Topics, topic_options
@@ -29,6 +29,7 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.multirotor import as_multirotor
+from pegasus.model.machine import are_rotors
 
 _NODE = "pegasus"
 _TEXT_INTERVAL = 5
@@ -55,7 +56,7 @@ class ROS2(Backend):
     command_timeout: float = 0.5
     """Maximum age of a followed command, in simulated time [s]."""
     on_timeout: str = "stop"
-    """Reaction to the timeout: `stop` stops the rotors, `hold` stops the vehicle and holds its position."""
+    """Reaction to the timeout: `stop` commands rest, `hold` stops a multirotor and holds its position."""
     topics: dict[str, Any] = field(default_factory=dict)
     """Options of topics by default name: `false` to disable, or a mapping of `name`, `rate_hz` [Hz] and
     `reliable`. All vehicles of the process share the clock."""
@@ -138,7 +139,7 @@ class ROS2(Backend):
             self._touched.tell(touched(self._vehicle))
 
     def command(self, t: float) -> Array | None:
-        """Read received commands, and return the rotor speeds [rad/s], shape (N, R)."""
+        """Read received commands, and return them by channel, shape (N, U)."""
         if self._commands is None:
             return None
         state = self._vehicle.state
@@ -207,7 +208,9 @@ class ROS2(Backend):
         ]
         self._publications = Publications(vehicle, topics, self._names, state)
         self._commands = (
-            Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
+            Commands(topics, vehicle.channels, frame=self.frames.map, flown=are_rotors(vehicle.channels))
+            if self.control
+            else None
         )
         self._faults = FaultTopics(topics, vehicle)
         self._touched = Texts(topics, "contacts/others")
@@ -217,6 +220,12 @@ class ROS2(Backend):
         if not self.control:
             return
         vehicle = self._vehicle
-        self._pilot = Pilot(vehicle, timeout=self.command_timeout, hold=self.on_timeout == "hold")
+        hold = self.on_timeout == "hold"
+        self._pilot: Pilot | DirectPilot = DirectPilot(timeout=self.command_timeout)
+        if are_rotors(vehicle.channels):
+            self._pilot = Pilot(vehicle, timeout=self.command_timeout, hold=hold)
+        else:
+            named = ", ".join(channel.name for channel in vehicle.channels)
+            require(not hold, "on_timeout", "hold", f"is for rotor speeds, not {named}", "write stop")
         self.reference = self._pilot.reference
-        self._demands = [Demand(vehicle.rotor_count) for _ in range(vehicle.count)]
+        self._demands = [Demand(vehicle.channels) for _ in range(vehicle.count)]

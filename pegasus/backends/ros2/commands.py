@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from pegasus.backends.ros2.topics import Topics
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.state import VehicleState
 from pegasus.core.link_state import FaultyLine, LinkState
+from pegasus.model.machine import Channel
 
 _log = logging.getLogger(__name__)
 
@@ -100,21 +102,25 @@ class Commands:
 
     Args:
         topics: Topics of the vehicle.
-        rotor_count: Number of rotors R.
+        channels: Channels of the vehicle.
         frame: World frame, in which paths are given.
+        flown: Whether a controller flies the vehicle by attitude, velocity or path.
 
     Raises:
         ConfigError: If an option of a topic is not allowed.
     """
 
-    def __init__(self, topics: Topics, rotor_count: int, *, frame: str) -> None:
+    def __init__(self, topics: Topics, channels: Sequence[Channel], *, frame: str, flown: bool) -> None:
         kinds: list[tuple[str, str, Take]] = [
-            *((f"control/rotor{i}/ref", "std_msgs/msg/Float64", rotor_taker(i)) for i in range(rotor_count)),
-            ("control/rotors", _NUMBERS, take_rotors),
-            ("control/attitude_thrust", _NUMBERS, take_attitude_thrust),
-            ("cmd_vel", "geometry_msgs/msg/Twist", take_velocity),
-            ("control/trajectory", _TRAJECTORY, trajectory_taker(frame)),
+            *((t, "std_msgs/msg/Float64", channel_taker(k)) for k, t in enumerate(channel_topics(channels))),
+            ("control/rotors" if flown else "control/channels", _NUMBERS, take_channels),
         ]
+        if flown:
+            kinds += [
+                ("control/attitude_thrust", _NUMBERS, take_attitude_thrust),
+                ("cmd_vel", "geometry_msgs/msg/Twist", take_velocity),
+                ("control/trajectory", _TRAJECTORY, trajectory_taker(frame)),
+            ]
         self._inlets = [
             _Inlet(topic, kind, take, opened)
             for topic, kind, take in kinds
@@ -145,29 +151,35 @@ class Commands:
             inlet.read(t, demands, state)
 
 
-def rotor_taker(rotor: int) -> Take:
-    """Return the function that takes the speed of one rotor [rad/s]."""
+def channel_topics(channels: Sequence[Channel]) -> list[str]:
+    """Return the topic of each channel: `control/aileron/ref`, and `control/rotor0/ref` of `rotor_0`."""
+    return [f"control/{re.sub(r'^rotor_', 'rotor', channel.name)}/ref" for channel in channels]
+
+
+def channel_taker(k: int) -> Take:
+    """Return the function that takes the command of one channel."""
 
     def take(demand: Demand, message: Message, t: float, _: Motion) -> None:
         _require_finite("data", (message.data,))
-        demand.take_rotor(rotor, message.data, t)
+        demand.take_channels(message.data, t, chosen=k)
 
     return take
 
 
-def take_rotors(demand: Demand, message: Message, t: float, _: Motion) -> None:
-    """Take the speeds of all rotors [rad/s].
+def take_channels(demand: Demand, message: Message, t: float, _: Motion) -> None:
+    """Take the commands of all channels.
 
     Args:
         demand: Demand of the vehicle.
-        message: std_msgs/Float64MultiArray of R numbers.
+        message: std_msgs/Float64MultiArray of U numbers.
         t: Simulation time [s].
 
     Raises:
-        ConfigError: If there are not R numbers, or one is not finite.
+        ConfigError: If there are not U numbers, or one is not finite.
     """
-    _require_numbers(message.data, demand.rotor_count, "rotor speeds [rad/s]")
-    demand.take_rotors(np.array(message.data), t)
+    channels = demand.channels
+    _require_numbers(message.data, len(channels), f"commands ({'; '.join(map(str, channels))})")
+    demand.take_channels(np.array(message.data), t)
 
 
 def take_attitude_thrust(demand: Demand, message: Message, t: float, _: Motion) -> None:

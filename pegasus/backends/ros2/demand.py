@@ -8,8 +8,10 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array
+from pegasus.model.machine import Channel
 
 _POWERS = np.arange(6.0)
 _SAMPLES = np.linspace(0.0, 1.0, 33)
@@ -136,7 +138,7 @@ class Mode(Enum):
     """Kind of the newest command."""
 
     NONE = "none"
-    ROTORS = "rotors"
+    CHANNELS = "channels"
     ATTITUDE = "attitude"
     VELOCITY = "velocity"
     PATH = "path"
@@ -144,18 +146,18 @@ class Mode(Enum):
 
 @dataclass(eq=False)
 class Demand:
-    """Newest valid commands of one vehicle with R rotors; the newest of all is followed."""
+    """Newest valid commands of one vehicle with U channels; the newest of all is followed."""
 
-    rotor_count: int
-    """Number of rotors R."""
+    channels: Sequence[Channel]
+    """The channels."""
     mode: Mode = Mode.NONE
     """Kind of the newest command."""
     stamp: float = -math.inf
     """Simulation time of its arrival [s]; for a path, of the path's end."""
-    rotor_speed: Array = field(init=False)
-    """Commanded rotor speeds [rad/s], shape (R,)."""
-    rotor_stamp: Array = field(init=False)
-    """Simulation time of arrival of each rotor's speed [s], shape (R,)."""
+    command: Array = field(init=False)
+    """Commands by channel, shape (U,)."""
+    command_stamp: Array = field(init=False)
+    """Simulation time of arrival of each [s], shape (U,)."""
     attitude: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Commanded roll, pitch and yaw (ZYX) [rad]."""
     thrust: float = 0.0
@@ -170,29 +172,29 @@ class Demand:
     """Simulation time of its start [s]."""
 
     def __post_init__(self) -> None:
-        self.rotor_speed = np.zeros(self.rotor_count)
-        self.rotor_stamp = np.full(self.rotor_count, -math.inf)
+        self._idle = np.array([channel.idle for channel in self.channels])
+        self.command = self._idle.copy()
+        self.command_stamp = np.full(len(self._idle), -math.inf)
 
-    def take_rotor(self, rotor: int, speed: float, t: float) -> None:
-        """Take the speed of one rotor.
-
-        Args:
-            rotor: Index of the rotor.
-            speed: Speed [rad/s].
-            t: Simulation time [s].
-        """
-        self.rotor_speed[rotor], self.rotor_stamp[rotor] = speed, t
-        self.mode, self.stamp = Mode.ROTORS, t
-
-    def take_rotors(self, speeds: Array, t: float) -> None:
-        """Take the speeds of all rotors.
+    def take_channels(self, commands: npt.ArrayLike, t: float, *, chosen: int | slice = slice(None)) -> None:
+        """Take the commands of channels.
 
         Args:
-            speeds: Speeds [rad/s], shape (R,).
+            commands: The commands, in the units of the channels.
             t: Simulation time [s].
+            chosen: The channel; all by default.
         """
-        self.rotor_speed[...], self.rotor_stamp[...] = speeds, t
-        self.mode, self.stamp = Mode.ROTORS, t
+        self.command[chosen], self.command_stamp[chosen] = commands, t
+        self.mode, self.stamp = Mode.CHANNELS, t
+
+    def of_channels(self, t: float, timeout: float) -> Array:
+        """Return the commands by channel, those at rest for too old ones, shape (U,).
+
+        Args:
+            t: Simulation time [s].
+            timeout: Maximum age of a command [s].
+        """
+        return np.where(t - self.command_stamp <= timeout, self.command, self._idle)
 
     def take_attitude(self, attitude: tuple[float, float, float], thrust: float, t: float) -> None:
         """Take an attitude and a thrust.

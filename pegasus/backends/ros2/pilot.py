@@ -1,4 +1,4 @@
-"""Pilot of vehicles commanded over ROS 2: demands to rotor speeds, by the geometric controller."""
+"""Pilots of vehicles commanded over ROS 2: demands to commands, by the geometric controller or directly."""
 
 import math
 from collections.abc import Sequence
@@ -63,6 +63,24 @@ class _AttitudeController(GeometricController):
     law: ClassVar[Any] = staticmethod(guided_geometric_law)
 
 
+class DirectPilot:
+    """Pilot of copies of a vehicle that are commanded by channel only.
+
+    Args:
+        timeout: Maximum age of a followed command [s].
+    """
+
+    reference: Reference | None = None
+    """There is none."""
+
+    def __init__(self, *, timeout: float) -> None:
+        self._timeout = timeout
+
+    def command(self, t: float, state: VehicleState, demands: Sequence[Demand]) -> Array:
+        """Return the commands, shape (N, U); see `Pilot.command`."""
+        return np.array([demand.of_channels(t, self._timeout) for demand in demands])
+
+
 class Pilot:
     """Pilot of N copies of a vehicle, each by its own demand.
 
@@ -91,7 +109,7 @@ class Pilot:
         self._time = -math.inf
 
     def command(self, t: float, state: VehicleState, demands: Sequence[Demand]) -> Array:
-        """Return the rotor speeds [rad/s], shape (N, R).
+        """Return the commands, shape (N, U): rotor speeds [rad/s].
 
         Args:
             t: Simulation time [s].
@@ -127,10 +145,9 @@ class Pilot:
         if overdue:
             self._follow_velocity(i, (0.0, 0.0, 0.0), 0.0, state, dt)
             return True
-        if mode is Mode.ROTORS:
-            # Each rotor has its own timeout.
-            fresh = t - demand.rotor_stamp <= self._timeout
-            self._speeds[i], self._free[i] = demand.rotor_speed * fresh, False
+        if mode is Mode.CHANNELS:
+            # Each channel has its own timeout.
+            self._speeds[i], self._free[i] = demand.of_channels(t, self._timeout), False
             return False
         if mode is Mode.ATTITUDE:
             self._directive[i], self._free[i] = ATTITUDE, False

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -35,6 +35,8 @@ class Argument:
     """Parameters: one structure for all rows, or one for each."""
     length: int = 0
     """Number of rows of a sequence."""
+    widths: tuple[tuple[str, int], ...] = ()
+    """Fields of another width than the others."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Signal:
     value: Any
 
 
-def column(name: str, kind: Any = float, width: int = 0) -> Argument:
+def column(name: str, kind: Any = float, width: int = 0, **widths: int) -> Argument:
     """Return an argument with one value per row.
 
     Args:
@@ -56,8 +58,9 @@ def column(name: str, kind: Any = float, width: int = 0) -> Argument:
             `name.field`, or `field` if the name is empty. Fields of `Reals` and `tuple[Vec3, ...]` have
             `width` values.
         width: Number of values per row, passed as a tuple; 0 for one value.
+        widths: Widths of fields that have another one.
     """
-    return Argument(name, kind, width)
+    return Argument(name, kind, width, widths=tuple(widths.items()))
 
 
 def uniform(name: str, value: Any) -> Argument:
@@ -222,7 +225,8 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
         inputs.append(Column(argument.name, argument.width, uniform=True, length=argument.length))
         return tuple(_number(graph, argument.name, k) for k in range(argument.width))
     if not argument.values:
-        return _varying(graph, argument.name, argument.kind, argument.width, inputs)
+        widths = dict(argument.widths)
+        return _varying(graph, argument.name, argument.kind, argument.width, inputs, widths)
     uniform_input = len(argument.values) == 1
 
     def symbols(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
@@ -357,13 +361,15 @@ def _literals(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else (type(value), value)
 
 
-def _varying(graph: Graph, name: str, kind: Any, width: int, inputs: list[Column]) -> Any:
+def _varying(
+    graph: Graph, name: str, kind: Any, width: int, inputs: list[Column], widths: Mapping[str, int]
+) -> Any:
     if is_dataclass(kind):
         hints, within = get_type_hints(kind), f"{name}." if name else ""
-        made = {
-            f.name: _varying(graph, within + f.name, *_field_kind(hints[f.name], width), inputs)
-            for f in fields(kind)
-        }
+        made = {}
+        for f in fields(kind):
+            of_field = _field_kind(hints[f.name], widths.get(f.name, width))
+            made[f.name] = _varying(graph, within + f.name, *of_field, inputs, {})
         return _filled(kind, made)
     size = _SIZES[kind]
     if width and size:

@@ -12,10 +12,10 @@ import viser
 from PIL import Image
 from viser import uplot
 
-from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.panel import fields
 from pegasus.panel.board import Message
+from pegasus.panel.telemetry import Actuator
 
 _PLACEHOLDER = (160, 284)
 _COLORS = ("#e03131", "#2f9e44", "#1971c2")
@@ -233,24 +233,16 @@ def thumbnail_image(path: Path | str | None) -> npt.NDArray[np.uint8]:
     return plain
 
 
-def bars(share: Array, speed: Array) -> str:
-    """Return rotor speeds as HTML bars.
-
-    Args:
-        share: Rotor speeds relative to the maximum, 0 to 1, shape (R,).
-        speed: Rotor speeds [rad/s], shape (R,).
-    """
+def bars(actuators: Sequence[Actuator]) -> str:
+    """Return rotor speeds or commands by channel as HTML bars."""
     row = (
         '<div style="display:flex;align-items:center;margin:1px 14px;font-size:11px">'
-        '<span style="width:1.6em">{index}</span>'
+        '<span style="width:5em">{0.name}</span>'
         '<span style="flex:1;background:#8884;height:8px"><span style="display:block;height:8px;'
         'background:#2369be;width:{percent:.0f}%"></span></span>'
-        '<span style="width:6.5em;text-align:right">{speed:.0f} rad/s</span></div>'
+        '<span style="width:6.5em;text-align:right">{0.text}</span></div>'
     )
-    return "".join(
-        row.format(index=index + 1, percent=100 * part, speed=value)
-        for index, (part, value) in enumerate(zip(share.tolist(), speed.tolist(), strict=True))
-    )
+    return "".join(row.format(actuator, percent=100 * actuator.share) for actuator in actuators)
 
 
 def _content(item: Any) -> str:
@@ -259,7 +251,7 @@ def _content(item: Any) -> str:
     if isinstance(item, fields.Table):
         return table(found)
     if isinstance(item, fields.Bars):
-        return "" if found is None else bars(*found)
+        return bars(found)
     lines = [Message(0, line, False) if isinstance(line, str) else line for line in found]
     return "".join(paragraph(line.text, error=line.error) for line in lines)
 

@@ -13,7 +13,7 @@ from ardupilot_rig import SLOW_LOOP, launched
 from pegasus import ConfigError, Multirotor
 from pegasus.backends.ardupilot.ardupilot import ArduPilot
 from pegasus.backends.ardupilot.motor_frames import FRAMES, fit_frame, scaled_angles
-from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.airframe import output_map
 from pegasus.base.system import resource
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import ArduPilotSpec
@@ -65,7 +65,7 @@ def vehicle(rotors, **others):
 
 def fit(made, **given):
     """Return the frame of a vehicle, with given parameters."""
-    rotors = rotor_map(made.spec.ardupilot, made, output_count=16, field="ardupilot")
+    rotors = output_map(made.spec.ardupilot, made.channels, output_count=16, field="ardupilot")
     return fit_frame(made, rotors, {**made.spec.ardupilot.parameters, **given})
 
 

@@ -213,7 +213,7 @@ def test_a_parameter_file_that_is_none(tmp_path):
     ("outputs", "message"),
     [
         ({"channels": [0, 1, 2]}, r"ardupilot.channels = \[0, 1, 2\]: must have one item for each of the 4"),
-        ({"offset": [1.0]}, r"ardupilot.offset = \[1.0\]: must have one item for each of the 4 rotors"),
+        ({"offset": [1.0]}, r"ardupilot.offset = \[1.0\]: must have one item for each of the 4 channels"),
     ],
 )
 def test_outputs_that_do_not_fit(outputs, message):

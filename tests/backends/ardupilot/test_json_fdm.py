@@ -12,13 +12,13 @@ from pegasus.backends.ardupilot.json_fdm import (
     LARGEST_DATAGRAM,
     OptionalReadings,
     ServoPacket,
+    commands_from_pwm,
     decode_servos,
     encode_optional,
     encode_reply,
     fdm_rows,
-    rotor_speeds_from_pwm,
 )
-from pegasus.backends.mavlink.airframe import RotorMap, in_body_frame
+from pegasus.backends.mavlink.airframe import OutputMap, in_body_frame
 from pegasus.base.frames import (
     matrix_from_quaternion,
     normalize,
@@ -27,7 +27,10 @@ from pegasus.base.frames import (
     swap_enu_ned,
     swap_flu_frd,
 )
+from pegasus.dynamics import IdealMotor
 from pegasus.environment import Environment, Geodetic
+from pegasus.model.machine import Channel
+from pegasus.model.multirotor import rotor_channels
 from pegasus.sensors import AirspeedReading, ImuReading, RangeReading, Reading
 
 # Section, key and count of numbers, as the table of ArduPilot's SIM_JSON.h lists them.
@@ -116,11 +119,11 @@ def test_what_is_no_servo_packet(datagram):
 def test_rotor_speeds_of_pulse_widths():
     """Pulse widths 1000 (disarmed) and 0 would not give rest, or 2000 not full speed."""
     pulses = [0, 900, 1000, 1001, 1100, 1500, 2000, 2300]
-    rotors = RotorMap(range(8), [1000.0] * 8, [100.0] * 8, reversible=False)
-    speeds = rotor_speeds_from_pwm(pulses, rotors)
+    rotors = OutputMap(range(8), [1000.0] * 8, [100.0] * 8, rotor_channels(IdealMotor(), 8))
+    speeds = commands_from_pwm(pulses, rotors)
     np.testing.assert_allclose(speeds, [0, 0, 0, 101, 200, 600, 1100, 1100], rtol=1e-12)
-    two = RotorMap(range(2), [100.0, 200.0], [0.0, 0.0], reversible=False)
-    np.testing.assert_allclose(rotor_speeds_from_pwm([1500, 1500], two), [50.0, 100.0], rtol=1e-12)
+    two = OutputMap(range(2), [100.0, 200.0], [0.0, 0.0], rotor_channels(IdealMotor(), 2))
+    np.testing.assert_allclose(commands_from_pwm([1500, 1500], two), [50.0, 100.0], rtol=1e-12)
 
 
 def test_axes_by_hand():
@@ -270,3 +273,12 @@ def test_ardupilots_clock_loses_nothing(rate, first):
             clock = int(clock + (stamp - last) * 1e6)
         last = stamp
     assert clock == 10_000_000
+
+
+def test_servos_rest_in_the_middle():
+    """A rudder would be deflected to one side only, and fully while its servo is not driven."""
+    channels = (Channel("throttle", "", 0.0, 1.0), Channel("rudder", "rad", -0.4, 0.4, idle=0.05))
+    outputs = OutputMap(range(2), [1.0, 0.4], [0.0, 0.0], channels)
+    found = [commands_from_pwm([pulse, pulse], outputs) for pulse in (0, 1000, 1500, 1750, 2000, 2100)]
+    wanted = [[0.0, 0.05], [0.0, -0.4], [0.5, 0.0], [0.75, 0.2], [1.0, 0.4], [1.0, 0.4]]
+    np.testing.assert_allclose(found, wanted, atol=1e-15)

@@ -54,7 +54,7 @@ def motor_of_ardupilot(share, tilt, least, most, bend, density):
 
 def thrust_of(vehicle, backend, output):
     """Return the thrust along z of rotors with an output [N]."""
-    return static_thrust(vehicle, np.array([backend._rotors.speeds([float(output)] * 16)]))
+    return static_thrust(vehicle, np.array([backend._outputs.commands([float(output)] * 16)]))
 
 
 def static_thrust(vehicle, speed):

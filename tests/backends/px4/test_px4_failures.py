@@ -5,7 +5,7 @@ import pytest
 from flyers import HIGH, PLAIN_IRIS, Constant
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
@@ -43,7 +43,7 @@ def asked():
         vehicle = sim.add(
             Multirotor(PLAIN_IRIS, count=2, position=[HIGH, (5.0, 0.0, 50.0)], backends=[Constant(500.0)])
         )
-        rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=16, field="px4")
+        rotors = output_map(vehicle.spec.px4, vehicle.channels, output_count=16, field="px4")
         wires = [Wire(), Wire()]
         hubs = [LinkHub(wire) for wire in wires]
         taps = [hub.tap() for hub in hubs]
@@ -76,7 +76,7 @@ def test_a_motor_is_lost_and_returns(asked):
     """`failure motor off -i 2` must stop the rotor of PX4's second output, until `failure motor ok`."""
     vehicle, rotors, ask = asked
     assert ask(101, 1, 2) == 0
-    assert acting(vehicle) == [MotorLoss(list(rotors.channels).index(1))]
+    assert acting(vehicle) == [MotorLoss(list(rotors.outputs).index(1))]
     assert ask(101, 0) == 0
     assert acting(vehicle) == []
     assert ask(101, 2) == 0

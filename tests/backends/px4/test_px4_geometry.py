@@ -7,7 +7,7 @@ from px4_rig import sensors
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
-from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.px4.geometry import geometry_parameters
 from pegasus.base.system import resource
 from pegasus.config.files import load_vehicle
@@ -24,9 +24,9 @@ def parameters_of(model):
     """Return the rotor parameters given to PX4, the vehicle, and the output of each rotor."""
     with Simulation("flat") as simulation:
         vehicle = simulation.add(Multirotor(model, sensors={}))
-        rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=CHANNELS, field="px4")
+        rotors = output_map(vehicle.spec.px4, vehicle.channels, output_count=CHANNELS, field="px4")
         given = vehicle.spec.px4.parameters
-        return geometry_parameters(vehicle, rotors, given), vehicle, rotors.channels
+        return geometry_parameters(vehicle, rotors, given), vehicle, rotors.outputs
 
 
 def mixed(given):

@@ -11,7 +11,7 @@ from px4_rig import Answerer, Recorder, call, controls, free_instance, iris, sen
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
-from pegasus.backends.mavlink.airframe import RotorMap
+from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.px4.hil_instance import HilInstance
 from pegasus.backends.px4.lockstep import HilLockstep
@@ -310,7 +310,7 @@ def test_hardware_is_paced_without_drift(monkeypatch):
 
     A wait of epoll ends at the next whole millisecond.
     """
-    link, rotors = UdpLink("127.0.0.1", 9), RotorMap(channels=(), scale=(), offset=(), reversible=False)
+    link, rotors = UdpLink("127.0.0.1", 9), OutputMap((), (), (), ())
     instance = HilInstance("PX4", link, rotors, system=1, hold_time=0.5)
     lockstep = HilLockstep([instance], step_timeout=1.0, start_timeout=60.0, note=lambda *_: None)
     began = now = time.monotonic()

@@ -22,9 +22,9 @@ from pegasus import ConfigError
 from pegasus.backends.ros2.commands import (
     Commands,
     Motion,
-    rotor_taker,
+    channel_taker,
     take_attitude_thrust,
-    take_rotors,
+    take_channels,
     take_trajectory,
     take_velocity,
     trajectory_taker,
@@ -34,9 +34,14 @@ from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.names import Claims
 from pegasus.backends.ros2.topics import Topics
 from pegasus.contracts.state import VehicleState
+from pegasus.dynamics import IdealMotor
+from pegasus.model.machine import Channel
+from pegasus.model.multirotor import rotor_channels
 
 HERE = Motion((1.0, 2.0, 3.0), (0.5, 0.0, 0.0), 0.25)
 NAN = math.nan
+ROTORS = rotor_channels(IdealMotor(max_speed=700.0), 4)
+PLANE = (Channel("throttle", "", 0.0, 1.0), Channel("elevator", "rad", -0.4, 0.5, idle=0.1))
 
 
 def point(seconds, x, *, velocity=None, acceleration=None, rotation=None):
@@ -51,7 +56,7 @@ def point(seconds, x, *, velocity=None, acceleration=None, rotation=None):
 
 def path_of(message, t=10.0):
     """Return the path of a trajectory message that arrives at a time."""
-    demand = Demand(4)
+    demand = Demand(ROTORS)
     take_trajectory(demand, message, t, HERE)
     return demand
 
@@ -109,9 +114,13 @@ def path(*points, frame="map", seconds=0):
 @pytest.mark.parametrize(
     ("take", "message", "problem"),
     [
-        (rotor_taker(0), Float64(NAN), "data = [nan]: must be finite numbers"),
-        (take_rotors, numbers(1, 2, 3, 4, 5), "data: must contain 4 rotor speeds [rad/s], not 5"),
-        (take_rotors, numbers(1, 2, math.inf, 3), "must be finite numbers"),
+        (channel_taker(0), Float64(NAN), "data = [nan]: must be finite numbers"),
+        (
+            take_channels,
+            numbers(1, 2, 3, 4, 5),
+            "must contain 4 commands (rotor_0 [rad/s], 0 to 700; rotor_1 ",
+        ),
+        (take_channels, numbers(1, 2, math.inf, 3), "must be finite numbers"),
         (take_attitude_thrust, numbers(0, 0, 0), "must contain 4 numbers: roll, pitch, yaw [rad] and"),
         (take_attitude_thrust, numbers(0, NAN, 0, 9), "must be finite numbers"),
         (take_attitude_thrust, numbers(0, 0, 0, -1), "thrust = -1.0: must not be negative"),
@@ -150,13 +159,13 @@ def path(*points, frame="map", seconds=0):
 )
 def test_what_is_refused(take, message, problem):
     """An invalid command would reach the rotors, or end the run."""
-    demand = Demand(4)
-    demand.take_rotors(np.array([1.0, 2.0, 3.0, 4.0]), 9.0)
+    demand = Demand(ROTORS)
+    demand.take_channels([1.0, 2.0, 3.0, 4.0], 9.0)
     with pytest.raises(ConfigError) as caught:
         take(demand, message, 10.0, HERE)
     assert problem in str(caught.value)
-    assert (demand.mode, demand.stamp) == (Mode.ROTORS, 9.0)
-    assert demand.rotor_speed.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert (demand.mode, demand.stamp) == (Mode.CHANNELS, 9.0)
+    assert demand.command.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
 class Inbox:
@@ -181,8 +190,10 @@ class Inbox:
 
 def test_bad_bytes_are_reported_once_a_second(caplog):
     """Another program's invalid messages would flood the terminal, or end the run."""
-    node, demand = Inbox(), Demand(4)
-    commands = Commands(Topics([node], {}, physics_rate=250.0, claims=Claims([])), 4, frame="map")
+    node, demand = Inbox(), Demand(ROTORS)
+    commands = Commands(
+        Topics([node], {}, physics_rate=250.0, claims=Claims([])), ROTORS, frame="map", flown=True
+    )
     state = VehicleState.at_rest(1, 4)
     for step in range(500):
         node.boxes["control/rotor1/ref"].waiting = [b"\x00\x01\x00\x00\x01"]
@@ -191,4 +202,20 @@ def test_bad_bytes_are_reported_once_a_second(caplog):
     assert demand.mode is Mode.NONE
     node.boxes["control/rotor1/ref"].waiting = [b"", encode(Float64(300.0))]
     commands.read(2.0, [demand], state)
-    assert demand.rotor_speed.tolist() == [0.0, 300.0, 0.0, 0.0]
+    assert demand.command.tolist() == [0.0, 300.0, 0.0, 0.0]
+
+
+def test_channels_that_are_no_rotors_have_topics_by_their_names():
+    """A vehicle with other channels than rotors could not be commanded, or by attitudes it cannot follow."""
+    node, demand = Inbox(), Demand(PLANE)
+    topics = Topics([node], {}, physics_rate=250.0, claims=Claims([]))
+    commands = Commands(topics, PLANE, frame="map", flown=False)
+    assert list(node.boxes) == ["control/throttle/ref", "control/elevator/ref", "control/channels"]
+    assert demand.of_channels(0.0, 0.5).tolist() == [0.0, 0.1]
+    state = VehicleState.at_rest(1, 2)
+    node.boxes["control/channels"].waiting = [encode(numbers(0.5, 0.2))]
+    commands.read(1.0, [demand], state)
+    node.boxes["control/throttle/ref"].waiting = [encode(Float64(0.7))]
+    commands.read(1.4, [demand], state)
+    assert demand.of_channels(1.5, 0.5).tolist() == [0.7, 0.2]
+    assert demand.of_channels(1.6, 0.5).tolist() == [0.7, 0.1]

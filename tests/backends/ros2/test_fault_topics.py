@@ -93,8 +93,8 @@ def test_invalid_faults_are_logged_and_change_nothing(flown, caplog, text):
 def test_received_commands_are_late_while_the_link_is_slow(flown):
     """A command that arrives early, or never, would not come through a slow link."""
     _, vehicle, wires = flown
-    commands = Commands(wires, 4, frame="map")
-    demands = [Demand(4), Demand(4)]
+    commands = Commands(wires, vehicle.channels, frame="map", flown=True)
+    demands = [Demand(vehicle.channels), Demand(vehicle.channels)]
     vehicle.inject(LinkDelay("ros2", amount=0.1, end=1.0))
     vehicle.faults.update(0.0)
     commands.fail(vehicle.faults.links)

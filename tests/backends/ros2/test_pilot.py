@@ -22,7 +22,7 @@ class Told(Backend):
 
     def bind(self, vehicle):
         self.vehicle, self.pilot = vehicle, Pilot(vehicle, **self._options)
-        self.demands = [Demand(vehicle.rotor_count) for _ in range(vehicle.count)]
+        self.demands = [Demand(vehicle.channels) for _ in range(vehicle.count)]
 
     def command(self, t):
         self.tell(t)
@@ -63,8 +63,8 @@ def test_each_rotor_stops_by_its_own_age():
 
     def tell(demands, t):
         if t == 0:
-            demands[0].take_rotors(np.array([100.0, 200.0, 300.0, 400.0]), t)
-        demands[0].take_rotor(2, 350.0, t)
+            demands[0].take_channels([100.0, 200.0, 300.0, 400.0], t)
+        demands[0].take_channels(350.0, t, chosen=2)
 
     _, backend = flown(tell, 0.4)
     np.testing.assert_array_equal(backend.pilot._speeds[0], [100, 200, 350, 400])
@@ -148,7 +148,7 @@ def test_copies_do_as_each_was_told():
     """One copy's command or mode would affect another copy."""
 
     def tell(demands, t):
-        demands[0].take_rotors(np.full(4, 700.0), t)
+        demands[0].take_channels(700.0, t)
         demands[1].take_velocity((0.0, 0.0, 1.0), 0.0, t)
         demands[2].take_attitude((0.0, 0.0, 0.5), 10.0, t)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from ros2_rig import TRANSPORT, begin
 
-from pegasus import Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
+from tests.seaplane import Seaplane
 from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
@@ -93,18 +94,45 @@ def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
             peer.ask("send", topic=topic, **content)
             wait_until(lambda before=before: sim.step() and demand.mode is not before)
             modes.append(demand.mode.value)
-        assert modes == ["rotors", "attitude", "velocity", "path"]
-        assert demand.rotor_speed.tolist() == [1.0, 2.0, 3.0, 4.0]
+        assert modes == ["channels", "attitude", "velocity", "path"]
+        assert demand.command.tolist() == [1.0, 2.0, 3.0, 4.0]
         assert (demand.attitude, demand.thrust) == ((0.1, 0.2, 0.3), 14.0)
         assert (demand.velocity, demand.yaw_rate) == ((1.0, 2.0, 3.0), 0.4)
         assert demand.path.duration == 9.5
         assert demand.path.at(9.5).motion[0].tolist() == [1.0, 2.0, 3.0]
 
 
+def test_channels_that_are_no_rotors(peer, nothing_stays):  # noqa: ARG001
+    """A vehicle with other channels than rotors would not be commanded, or not come to rest."""
+    backend = ROS2("plane", transport=TRANSPORT, command_timeout=1.0)
+    layout = {"dim": [], "data_offset": 0}
+    with Simulation("flat") as sim:
+        plane = sim.add(Seaplane(position=(0, 0, 50), backends=[backend]))
+        topics = {"/plane/control/channels": "Float64MultiArray", "/plane/control/elevator/ref": "Float64"}
+        for topic, kind in topics.items():
+            peer.ask("advertise", topic=topic, kind=kind)
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        peer.ask("send", topic="/plane/control/channels", layout=layout, data=[0.4, 0.2])
+        wait_until(lambda: sim.step() and plane.command[0].tolist() == [0.4, 0.2])
+        peer.ask("send", topic="/plane/control/elevator/ref", data=-0.3)
+        wait_until(lambda: sim.step() and plane.command[0, 1] == -0.3)
+        sim.run(1.1)
+        assert plane.command.tolist() == [[0.0, 0.1]]
+
+
+def test_only_rotors_hold_a_position():
+    """A vehicle that no controller flies would be said to hold its position."""
+    with (
+        Simulation("flat") as sim,
+        pytest.raises(ConfigError, match="on_timeout = 'hold': is for rotor speeds, not throttle, elevator"),
+    ):
+        sim.add(Seaplane(backends=[ROS2("plane", transport=TRANSPORT, on_timeout="hold")]))
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ([1.0, 2.0, 3.0], "must contain 4 rotor speeds [rad/s], not 3"),
+        ([1.0, 2.0, 3.0], "must contain 4 commands (rotor_0 [rad/s], 0 to 718; "),
         ([1.0, math.nan, 3.0, 4.0], "must be finite numbers"),
     ],
 )

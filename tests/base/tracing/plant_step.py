@@ -7,7 +7,6 @@ import numpy as np
 from pegasus import Multirotor
 from pegasus.base.step_math import Quat, Real, Reals, Vec3
 from pegasus.base.tracing import Trace, column, trace
-from pegasus.core.programs import machines_of
 from pegasus.step.integrator import advance
 from pegasus.step.values import Air, Inputs, State
 
@@ -17,7 +16,7 @@ KINDS = {"position": Vec3, "orientation": Quat, "velocity": Vec3, "angular_veloc
 
 def step_of(vehicle: Multirotor, dt: float) -> Any:
     """Return the step of a vehicle as a function of its state, rotor speeds and commands."""
-    (machine,) = machines_of(vehicle)
+    (machine,) = vehicle.machines
     zero = Vec3(0.0, 0.0, 0.0)
     fastest = vehicle.motor.max_speed
 

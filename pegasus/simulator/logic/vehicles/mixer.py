@@ -3,7 +3,7 @@
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control import Allocation
 from pegasus.control.airloads import hover_speed
 
@@ -11,7 +11,7 @@ from pegasus.control.airloads import hover_speed
 class Mixer:
     """Allocation of thrust and torque to the rotors of the first copy of a vehicle."""
 
-    def __init__(self, vehicle: Vehicle) -> None:
+    def __init__(self, vehicle: Rotorcraft) -> None:
         self._vehicle = vehicle
         density, gravity = self._density(), vehicle.environment.gravity_vector(vehicle.state.position[:1])
         weight = vehicle.mass * float(np.linalg.norm(gravity))

@@ -1,0 +1,33 @@
+"""What the step asks of vehicles beyond the contract of their parts."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pegasus.base.arrays import Array
+from pegasus.contracts.vehicle import Rotorcraft, Vehicle
+from pegasus.dynamics import Downwash
+from pegasus.model.machine import Machine
+
+
+class StepVehicle(Vehicle, Protocol):
+    """Vehicle with the models of its step."""
+
+    @property
+    def machines(self) -> Sequence[Machine]:
+        """Models of the step: one for all copies, or one for each of a varied vehicle."""
+
+    @property
+    def has_own_wrench(self) -> bool:
+        """True if a Python function gives a wrench for each step."""
+
+
+class RotorVehicle(Rotorcraft, StepVehicle, Protocol):
+    """Vehicle whose rotors meet the air of other rotors, and of the ground."""
+
+    @property
+    def downwash(self) -> Downwash | None:
+        """Model of the air that the rotors blow at other vehicles; None without one."""
+
+    @property
+    def rotor_centers(self) -> Array:
+        """Centres of the discs in the world [m], shape (N, R, 3)."""
