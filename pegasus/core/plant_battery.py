@@ -5,7 +5,7 @@ from typing import Any
 
 from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.programs import Numbers, arrays_on, model_argument
+from pegasus.core.programs import Numbers, arrays_on, model_argument, runs_of_one_code
 from pegasus.dynamics.battery_step import Demand, Supply, drawn, updated
 
 
@@ -30,17 +30,19 @@ class Batteries:
         updates: dict[Program, list[Part]] = {}
         first = 0
         for vehicle in vehicles:
-            end = first + vehicle.count
-            if vehicle.battery is not None:
-                cells = model_argument("cells", vehicle.battery.cells)
-                own = columns if len(vehicles) == 1 else {n: c[first:end] for n, c in columns.items()}
-                arrays = {**own, **shared, **arrays_on(device, uniform_values(cells))}
-                part = Part(arrays, 0, vehicle.count)
-                inputs = cells, column("", Supply), column("", Demand), uniform("dt", 0.0)
+            cells = vehicle.battery.cells if vehicle.battery is not None else []
+            for start, stop in runs_of_one_code(cells):
+                count = vehicle.count if len(cells) == 1 else stop - start
+                rows = slice(first + start, first + start + count)
+                argument = model_argument("cells", cells[start:stop])
+                alone = len(vehicles) == 1 and count == vehicle.count
+                own = columns if alone else {name: values[rows] for name, values in columns.items()}
+                part = Part({**own, **shared} | arrays_on(device, uniform_values(argument)), 0, count)
+                inputs = argument, column("", Supply), column("", Demand), uniform("dt", 0.0)
                 for law, outputs, parts in ((drawn, ("",), draws), (updated, ("", "event"), updates)):
-                    program = program_of(law, *inputs, outputs=outputs, count=vehicle.count, device=device)
+                    program = program_of(law, *inputs, outputs=outputs, count=count, device=device)
                     parts.setdefault(program, []).append(part)
-            first = end
+            first += vehicle.count
         self._draws = [program.launch_parts(parts).run for program, parts in draws.items()]
         self._updates = [program.launch_parts(parts).run for program, parts in updates.items()]
 

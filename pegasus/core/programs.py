@@ -216,15 +216,15 @@ def grouped(
     ]
 
 
-def runs_of_one_code(machines: Sequence[Machine]) -> list[tuple[int, int]]:
+def runs_of_one_code(models: Sequence[Any]) -> list[tuple[int, int]]:
     """Return first and last places, the latter excluded, of neighbouring models that differ in numbers only.
 
     Copies may differ in whole numbers and lengths of tables too, for which code is made.
 
     Args:
-        machines: The models.
+        models: The models.
     """
-    alike = [len(list(run)) for _, run in groupby(map(shape, machines))]
+    alike = [len(list(run)) for _, run in groupby(map(shape, models))]
     return list(pairwise(accumulate(alike, initial=0)))
 
 

@@ -362,7 +362,7 @@ def test_python_and_the_compiled_step_give_the_same_bits():
     plain, vehicles = scattered()
     free = [name for name in plain.columns if name.startswith("free_")]
     compiled.prepare(0.004)
-    compiled._draw = None
+    compiled._batteries = None
     for _ in range(5):
         compiled.advance(0.004)
         compiled.observe(0.004)

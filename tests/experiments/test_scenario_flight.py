@@ -56,6 +56,7 @@ def with_spy(path, spy):
     flight = Flight(path)
     vehicle = next(iter(flight.simulation.vehicles))
     vehicle.backends = BackendGroup([*vehicle.backends, spy])
+    vehicle.backends.bind(vehicle)
     return flight
 
 

@@ -32,7 +32,10 @@ def test_python_lanes_and_scalar_code_have_the_same_bits(group):
     plain, scalar = copied(start), copied(start)
     for _ in range(2):
         for k, machine in enumerate(group.machines):
-            parts = (values_of(kind, plain, k, group.rotors) for kind in (State, Inputs, VariedAir, Effects))
+            parts = (
+                values_of(kind, plain, k, group.rotors, group.rotors)
+                for kind in (State, Inputs, VariedAir, Effects)
+            )
             write(advance(machine, *parts, None, None, 0.004), plain, k)
             for name in MOVED:
                 plain[name][k] = plain[f"free_{name}"][k]

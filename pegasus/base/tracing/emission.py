@@ -25,9 +25,9 @@ _ROW = 8
 def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
     """Return the body of a C++ function of (columns, part, first, last, step, steps) that runs a trace.
 
-    `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart, from its
-    place `part` on. Rows from `first` to `last` - 1 are run, each for a number of steps, of which outputs
-    with names of inputs are handed on. Sequences are read at the number `step`.
+    `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart, or how long a
+    table is, from its place `part` on. Rows from `first` to `last` - 1 are run, each for a number of steps,
+    of which outputs with names of inputs are handed on. Sequences are read at the number `step`.
 
     Args:
         trace: The trace.
@@ -57,6 +57,8 @@ class _Text:
         results = [(k, c) for k, c, _ in outputs if not c.uniform]
         types = [_STORED[c.kind] for c in (*trace.inputs, *(c for _, c, _ in outputs))]
         lines = [f"{t}* const c{k} = ({t}*)columns.data[part + {k}];" for k, t in enumerate(types)]
+        tables = [k for k, c in enumerate(trace.inputs) if c.table]
+        lines += [f"const px_whole w{k} = (px_whole)columns.data[part + {total + k}];" for k in tables]
         # Rows of some arrays are longer than what is used of them; of others the length is known.
         widths = {k: f"w{k}" if c.rows else str(c.size) for k, c in (*moving, *results)}
         for k, c in enumerate(trace.inputs):
@@ -199,11 +201,10 @@ class _Text:
             self._arrays[parts] = self._array(numbers)
         return self._arrays[parts], self._sizes[self._arrays[parts]]
 
-    def _table(self, table: Any) -> tuple[str, int]:
-        """Return the name of the array of a table, and its length."""
+    def _table(self, table: Any) -> tuple[str, int | str]:
+        """Return the name of the array of a table, and its length or the name of that."""
         if isinstance(table, str):
-            column = self._trace.inputs[self._places[table]]
-            return f"c{self._places[table]}", column.size
+            return f"c{self._places[table]}", f"w{self._places[table]}"
         if table not in self._arrays:
             self._arrays[table] = self._array(self._trace.graph.tables[table])
         return self._arrays[table], self._sizes[self._arrays[table]]

@@ -162,7 +162,12 @@ class Launch:
             found = _within(parts, begin, begin + rows)
             runs.append((len(blocks), len(found)))
             for k, first, last in found:
-                blocks.append([first, last, *map(_address, self._kept[k]), *map(_width, self._kept[k])])
+                kept = self._kept[k]
+                widths = [
+                    values.size - TABLE_PADDING if c.table else _width(values)
+                    for c, values in zip(columns, kept, strict=True)
+                ]
+                blocks.append([first, last, *map(_address, kept), *widths])
         self._blocks: Any = wp.array(
             np.array(blocks, dtype=np.uint64).reshape(-1), dtype=wp.uint64, device=self._device
         )

@@ -111,7 +111,7 @@ class Column:
     """Number of values per row; 0 for one value."""
     uniform: bool = False
     table: bool = False
-    """True for a table of numbers, of which the code reads some by an index."""
+    """True for a table of numbers, of which the code reads some by an index; its array may hold several."""
     rows: bool = False
     """True if a row of its array may hold more numbers than `width`; the first ones are used."""
     kind: str = REAL
@@ -235,7 +235,7 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
             if any(v is not values[0] for v in values):
                 inputs.append(Column(f"{name}@", 0, kind=INTEGER))
                 first = _number(graph, f"{name}@", 0, INTEGER)
-            inputs.append(Column(name, size * len({id(v): 0 for v in values}), uniform=True))
+            inputs.append(Column(name, size, uniform=True))
             return InputTable(graph, name, size, first)
         inputs.append(Column(name, size, uniform=uniform_input))
         parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))

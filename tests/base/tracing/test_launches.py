@@ -1,5 +1,6 @@
 """Launches over several sets of arrays, sequences by the number of the step, and signals."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,19 @@ import pytest
 
 from pegasus.base import row_threads
 from pegasus.base.step_math import Real, Reals
-from pegasus.base.tracing import Signal, column, sequence, trace, uniform
-from pegasus.base.tracing.launches import Part, Program
+from pegasus.base.tracing import Signal, column, sequence, trace, uniform, uniform_values, varied
+from pegasus.base.tracing.launches import Part, Program, program_of
 
 
 def law(ahead: Reals, gain: Real, table: Reals, x: Real) -> tuple[Real, Signal]:
     """Return a number by a gain, a table and the present row of a sequence, and whether it is above 100."""
     y = x * gain + ahead[1] + table[5]
     return y, Signal(y > 100.0)
+
+
+def number_in_table(curve: Any, place: Real) -> Real:
+    value: Real = curve.table[int(place)]
+    return value
 
 
 def program(lanes: int) -> Program:
@@ -69,3 +75,14 @@ def test_each_step_reads_its_row_of_a_sequence() -> None:
         launch(step=step)
         found.append(one["y"][0])
     assert found == [1.0, 3.0, 3.0, 7.0, 1.0]
+
+
+def test_copies_with_other_numbers_of_tables_share_code() -> None:
+    """Batteries of three capacities would be refused after a flight with five, or read beyond their tables."""
+    for tables in (5, 3, 2):
+        curves = [SimpleNamespace(table=tuple(10.0 * k + n for n in range(6))) for k in range(tables)]
+        own = varied("curve", [curves[k % tables] for k in range(9)])
+        place = np.arange(9.0) % 6
+        values = {**uniform_values(own), "place": place, "result": np.zeros(9)}
+        program_of(number_in_table, own, column("place"), count=9).launch(values, 9)()
+        assert values["result"].tolist() == [10.0 * (k % tables) + k % 6 for k in range(9)]
