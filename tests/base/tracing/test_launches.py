@@ -78,7 +78,7 @@ def test_each_step_reads_its_row_of_a_sequence() -> None:
 
 
 def test_copies_with_other_numbers_of_tables_share_code() -> None:
-    """Batteries of three capacities would be refused after a flight with five, or read beyond their tables."""
+    """Batteries of three capacities would be refused after a flight with five of them."""
     for tables in (5, 3, 2):
         curves = [SimpleNamespace(table=tuple(10.0 * k + n for n in range(6))) for k in range(tables)]
         own = varied("curve", [curves[k % tables] for k in range(9)])
