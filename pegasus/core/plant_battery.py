@@ -43,7 +43,8 @@ class Batteries:
                     program = program_of(law, *inputs, outputs=outputs, count=count, device=device)
                     parts.setdefault(program, []).append(part)
             first += vehicle.count
-        self._draws = [program.launch_parts(parts).run for program, parts in draws.items()]
+        # A thousand rows take less time than to wake a thread.
+        self._draws = [program.launch_parts(parts, apart=False).run for program, parts in draws.items()]
         self._updates = [program.launch_parts(parts).run for program, parts in updates.items()]
 
     def drain(self, dt: float) -> None:

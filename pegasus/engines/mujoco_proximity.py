@@ -221,7 +221,8 @@ class Proximity:
 
     def _launch(self, columns: dict[str, Array], law: Any, *inputs: Any) -> Callable[[], None]:
         program = program_of(law, *inputs, outputs=("",), count=self._count)
-        return program.launch(columns, self._count).run
+        # A thousand rows take less time than to wake a thread.
+        return program.launch(columns, self._count, apart=False).run
 
     def near(self, *, at_start: Callable[[], None]) -> BoolArray:
         """Return which bodies may touch something in the step that `far` considered, shape (M,).
