@@ -19,7 +19,7 @@ class _Kind(NamedTuple):
     name: str
     """The kind with its article."""
     remedy: str
-    """How to use such a file: the option that takes it, or the program that converts it."""
+    """Option that takes such a file, or program that converts it."""
 
 
 _MESH = "export it as glTF (.glb), as Blender does, and name that as usd: in a world or vehicle file"

@@ -40,7 +40,7 @@ class MoverSpec(StrictModel):
     restitution: _Share = 0.0
     """Coefficient of restitution."""
     collides: bool = True
-    """Whether vehicles collide with it and rays of the engine hit it; images show it in any case."""
+    """True if vehicles and the rays of the engine hit it; cameras see it in any case."""
     motion: dict[str, Any]
     """Its motion: the name as `model`, and the parameters; see docs/movers.md."""
 

@@ -112,7 +112,7 @@ class Backend:
     """
 
     drives: bool = False
-    """Whether this backend commands the vehicle; at most one backend of a vehicle may."""
+    """True if this backend commands the vehicle, which only one backend of a vehicle can."""
 
     maps_outputs: bool = False
     """True if outputs of a program are mapped to commands, so that a command is never a throttle."""

@@ -58,10 +58,10 @@ _ZERO = Vec3(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Order:
-    """What a copy is to do, and how far it is."""
+    """Present command of a copy, and its progress."""
 
     directive: Real
-    """What it follows, such as `TARGET`."""
+    """Kind of the command, such as `TARGET`."""
     phase: Real
     """Its phase, such as `FLYING`."""
     ready: Real

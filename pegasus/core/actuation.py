@@ -9,6 +9,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.command_line import resting
 from pegasus.core.rotor_air import SurfaceSurvey
 from pegasus.core.step_vehicle import RotorVehicle
 from pegasus.dynamics import GroundEffect
@@ -19,7 +20,7 @@ Wrench = Callable[[Vehicle, float], tuple[npt.ArrayLike, npt.ArrayLike]]
 """Function (vehicle, simulation time [s]) -> (force at the centre of mass [N], torque [N m]), body frame,
 each of shape (N, 3), or (3,) for all copies."""
 _RESET = (
-    *("rotor_speed", "motor_state", "command", "limited_command", "shaft_power", "electrical_power"),
+    *("rotor_speed", "motor_state", "shaft_power", "electrical_power"),
     *("force", "torque", "rotor_force", "rotor_torque", "drag_force", "drag_torque"),
     *("held_force", "held_torque"),
 )
@@ -65,6 +66,8 @@ class Actuation:
         chosen = slice(None) if rows is None else rows
         for name in _RESET:
             vehicle.columns[name][chosen] = 0.0
+        for name in ("command", "limited_command"):
+            vehicle.columns[name][chosen] = resting(vehicle)[chosen]
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
             limits = np.array([getattr(p.motor, limit) for p in vehicle.parameters])
             # Others keep the limits that their batteries have set.

@@ -10,6 +10,7 @@ from pegasus.base.components import require, require_instance
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.command_line import resting
 from pegasus.core.command_watch import CommandWatch
 
 
@@ -57,7 +58,7 @@ class BackendGroup(Sequence[Backend]):
 
     def bind(self, vehicle: Vehicle) -> None:
         """Bind every backend; if one fails, stop those bound before, which may hold ports."""
-        self._idle = np.tile([channel.idle for channel in vehicle.channels], (vehicle.count, 1))
+        self._idle = resting(vehicle)
         bound: list[Backend] = []
         try:
             for backend in self:

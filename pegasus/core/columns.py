@@ -31,10 +31,10 @@ from pegasus.step.values import (
 
 @dataclass
 class FaultRows:
-    """What faults set besides `Effects` of the step and shares of the battery."""
+    """Columns of faults, besides `Effects` of the step and the shares of the battery."""
 
     command_delay: Table[Real]
-    """How late the command of each channel arrives, in steps."""
+    """Delay of the command of each channel [steps]."""
     command_held: Table[Real]
     """Other than 0 where a channel keeps the last command that has arrived."""
 

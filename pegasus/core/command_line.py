@@ -5,22 +5,32 @@ from collections.abc import Mapping
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.contracts.vehicle import Vehicle
+
+
+def resting(vehicle: Vehicle) -> Array:
+    """Return the commands of a vehicle at rest, in the units of its channels, shape (N, U).
+
+    Args:
+        vehicle: The vehicle.
+    """
+    return np.tile([channel.idle for channel in vehicle.channels], (vehicle.count, 1))
 
 
 class CommandLine:
-    """Commands of N copies since the first fault began that acts now.
+    """Commands of a vehicle since the first fault began that acts now, in the units of its channels.
 
     Args:
-        count: Number of copies N.
+        vehicle: The vehicle, of N copies with U channels.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, vehicle: Vehicle) -> None:
+        self._vehicle = vehicle
         self._sent: list[Array] = []
-        """Commands of the last steps [rad/s], the newest last, shape (N, R) each."""
-        self._lag: IntArray = np.zeros((count, 0), dtype=np.int64)
-        self._reached: Array = np.zeros((count, 0))
-        """Commands that the drives had in the last step [rad/s], shape (N, R)."""
+        """Commands of the last steps, the newest last, shape (N, U) each."""
+        self._lag: IntArray = np.zeros((vehicle.count, 0), dtype=np.int64)
+        self._reached: Array = np.zeros((vehicle.count, 0))
+        """Commands that the drives had in the last step, shape (N, U)."""
 
     def clear(self) -> None:
         """Forget all commands."""
@@ -30,7 +40,7 @@ class CommandLine:
         """Note the commands of the last step when a fault begins.
 
         Args:
-            command: The commands [rad/s], shape (N, R).
+            command: The commands, shape (N, U).
         """
         if not self._sent:
             self._sent, self._reached = [command.copy()], command.copy()
@@ -42,8 +52,12 @@ class CommandLine:
         Args:
             rows: Indices of the copies.
         """
-        for values in (*self._sent, self._lag, self._reached):
-            values[rows] = 0
+        if not self._sent:
+            return
+        rest = resting(self._vehicle)[rows]
+        for values in (*self._sent, self._reached):
+            values[rows] = rest
+        self._lag[rows] = 0
 
     def pass_on(self, columns: Mapping[str, Array]) -> None:
         """Set the commands that reach the drives in place of the given ones.

@@ -55,7 +55,7 @@ class VehicleFaults:
         """Simulation time [s]."""
         self._seed = 0
         self._episode = np.zeros(vehicle.count)
-        self._line = CommandLine(vehicle.count)
+        self._line = CommandLine(vehicle)
         self._acted = False
         self._altered: dict[str, Reading | None] = {}
 

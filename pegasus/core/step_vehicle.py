@@ -1,4 +1,4 @@
-"""What the step asks of vehicles beyond the contract of their parts."""
+"""Contract of vehicles for the step: that of their parts, and the models of the step."""
 
 from collections.abc import Sequence
 from typing import Protocol

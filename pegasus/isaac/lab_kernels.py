@@ -6,26 +6,13 @@ from typing import Any
 
 from pegasus.base.step_math import Mat33, Quat, Reals, Vec3, matrix_of, rotate_inverse
 from pegasus.base.tracing import column
+from pegasus.control.mission_step import Motion
 
 
-@dataclass(frozen=True)
-class Motion:
-    """Pose and velocities of a copy."""
-
-    position: Vec3
-    orientation: Quat
-    velocity: Vec3
-    angular_velocity: Vec3
-
-
-@dataclass(frozen=True)
-class Whole:
+@dataclass
+class Whole(Motion):
     """What a reset sets."""
 
-    position: Vec3
-    orientation: Quat
-    velocity: Vec3
-    angular_velocity: Vec3
     last_velocity: Vec3
     last_angular_velocity: Vec3
     rotation: Mat33

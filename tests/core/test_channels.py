@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import ConfigError, Multirotor, Simulation
-from pegasus.faults import MotorLoss, MotorStuck
+from pegasus.faults import CommandDelay, MotorLoss, MotorStuck
 from pegasus.model.machine import Channel
 from pegasus.panel.telemetry import telemetry
 from pegasus.session.snapshot import snapshot
@@ -16,6 +16,16 @@ from tests.core.plain_step import advance_in_python
 from tests.seaplane import Seaplane, Stick
 
 HIGH = (0.0, 0.0, 50.0)
+
+
+class Anew(Stick):
+    """Commands both copies alike, also those that start anew."""
+
+    def command(self, t):
+        return np.repeat(self.commands, 2, axis=0)
+
+    def reset_copies(self, rows):
+        pass
 
 
 def test_channels_of_a_multirotor_are_the_speeds_of_its_rotors():
@@ -111,6 +121,18 @@ def test_a_restored_snapshot_has_the_commands_by_channel():
         np.testing.assert_array_equal(plane.command, [[0.5, 0.2]])
         sim.step(5)
         np.testing.assert_array_equal(plane.columns["velocity"], end)
+
+
+def test_a_copy_that_starts_anew_holds_the_commands_at_rest():
+    """If this fails, an elevator goes to 0 after a reset where its channel rests elsewhere."""
+    with Simulation("flat") as sim:
+        plane = sim.add(Seaplane(position=HIGH, count=2, backends=[Anew(0.5, 0.2)]))
+        plane.inject(CommandDelay(delay=0.04, start=0.0))
+        sim.step(20)
+        plane.reset(copies=[1])
+        np.testing.assert_array_equal(plane.command, [[0.5, 0.2], [0.0, 0.1]])
+        sim.step()
+        np.testing.assert_array_equal(plane.rotor_command, [[0.5, 0.2], [0.0, 0.1]])
 
 
 def test_an_infinite_limit_is_written():
