@@ -13,8 +13,8 @@ from typing import Any
 
 from pegasus.base.tracing.symbols import TraceError
 
-CALL, ITEM, BOTH, EITHER, NOT, CHOICE, VALUE, STORE = (
-    "$call", "$item", "$both", "$either", "$not", "$choice", "$value", "$store"
+CALL, ITEM, BOTH, EITHER, NOT, CHOICE, VALUE = (
+    "$call", "$item", "$both", "$either", "$not", "$choice", "$value"
 )  # fmt: skip
 """Names that no source can hold."""
 Functions = ast.FunctionDef | ast.Lambda
