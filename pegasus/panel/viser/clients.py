@@ -111,15 +111,16 @@ class ClientExecutor(Executor):
         future: Future[T] = Future()
         client = int(getattr(args[0], "client_id", None) or 0) if args else -1
         capture = getattr(fn, "capture", None)
-        action = partial(fn, *args, **kwargs) if capture is None else capture(*args)
-        work = partial(_done, future, action)
         with self._lock:
             if self._closed:
                 raise RuntimeError("the page is closed")
             waiting = self._waiting.get(client)
             if waiting is not None and len(waiting) >= _MAX_WAITING:
                 future.cancel()
-            elif waiting is not None:
+                return future
+            action = partial(fn, *args, **kwargs) if capture is None else capture(*args)
+            work = partial(_done, future, action)
+            if waiting is not None:
                 waiting.append(work)
             else:
                 self._waiting[client] = deque([work])

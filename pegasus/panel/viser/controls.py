@@ -33,27 +33,27 @@ class WebControls:
         self._lock = threading.Lock()
         self._picked: Callable[[Ray, Ray], object] | None = None
         self.screenshots = ScreenshotRequests(panel.view)
-        gui = view.server.gui
-        status = PageSection(gui, run_sections.status(panel))
+        server, gui = view.server, view.server.gui
+        status = PageSection(server, run_sections.status(panel))
         tabs = gui.add_tab_group()
         with tabs.add_tab("World"):
-            world = PageSection(gui, setup_sections.world(panel))
+            world = PageSection(server, setup_sections.world(panel))
             with gui.add_folder("Scenario", expand_by_default=False):
-                scenario = PageSection(gui, setup_sections.scenario(panel))
+                scenario = PageSection(server, setup_sections.scenario(panel))
         with tabs.add_tab("Vehicle"):
             vehicle = PageSection(
-                gui,
+                server,
                 setup_sections.vehicle(
                     panel, lambda: self._pick("the vehicle's position", panel.vehicle.place)
                 ),
             )
             with gui.add_folder("Mount sensors", expand_by_default=False):
-                sensors = PageSection(gui, setup_sections.sensors(panel))
+                sensors = PageSection(server, setup_sections.sensors(panel))
             with gui.add_folder("Backend"):
-                backend = PageSection(gui, setup_sections.backend(panel, local=False))
+                backend = PageSection(server, setup_sections.backend(panel, local=False))
         with tabs.add_tab("Fly"):
             fleet = PageSection(
-                gui,
+                server,
                 run_sections.fleet(panel, lambda: self._pick("the point to fly to", panel.pilot.go_to_click)),
             )
             with gui.add_folder("Steering buttons", expand_by_default=False):
@@ -61,17 +61,17 @@ class WebControls:
             with gui.add_folder("Keyboard and gamepad"):
                 PilotFrame(gui, panel)
             with gui.add_folder("Faults", expand_by_default=False):
-                faults = PageSection(gui, run_sections.faults(panel))
+                faults = PageSection(server, run_sections.faults(panel))
             with gui.add_folder("Run"):
-                run = PageSection(gui, run_sections.run(panel, [_speed(panel)]))
+                run = PageSection(server, run_sections.run(panel, [_speed(panel)]))
                 screenshot = gui.add_button("Screenshot")
                 screenshot.on_click(lambda event: self.screenshots.take(event.client))
         with tabs.add_tab("Telemetry"):
-            telemetry = PageSection(gui, telemetry_sections.telemetry(panel))
+            telemetry = PageSection(server, telemetry_sections.telemetry(panel))
         camera_tab = tabs.add_tab("View")
         with camera_tab:
-            camera = PageSection(gui, run_sections.view(panel.view))
-            cameras = PageSection(gui, telemetry_sections.cameras(panel), camera_tab)
+            camera = PageSection(server, run_sections.view(panel.view))
+            cameras = PageSection(server, telemetry_sections.cameras(panel), camera_tab)
         self.sections = {
             part.section.title: part
             for part in (
@@ -120,9 +120,8 @@ class WatchControls:
     """Status and view settings in the page of a flight that is only displayed."""
 
     def __init__(self, view: WebView, settings: ViewPart) -> None:
-        gui = view.server.gui
-        self._status = gui.add_html("")
-        PageSection(gui, run_sections.view(settings))
+        self._status = view.server.gui.add_html("")
+        PageSection(view.server, run_sections.view(settings))
         view.on_frame(self._show)
 
     def _show(self, snapshot: Snapshot) -> None:

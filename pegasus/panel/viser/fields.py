@@ -1,6 +1,9 @@
 """Sections of the panel drawn on the page."""
 
+import asyncio
+import contextlib
 import html
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,18 +29,19 @@ class PageSection:
     """A section on the page; its methods run in the thread of the view.
 
     Args:
-        gui: The page.
+        server: Server of the page.
         section: What it shows.
         container: Part of the page in which images appear.
     """
 
-    def __init__(self, gui: viser.GuiApi, section: fields.Section, container: Any = None) -> None:
-        self._gui, self._container, self.section = gui, container, section
+    def __init__(self, server: viser.ViserServer, section: fields.Section, container: Any = None) -> None:
+        self._server, self._gui = server, server.gui
+        self._container, self.section = container, section
         self.handles: dict[str, Any] = {}
         """Fields by their labels, rows of buttons by the texts of the buttons, images by theirs."""
         self.texts: list[Any] = []
         """Texts and tables."""
-        self._updates: list[tuple[fields.Item, Callable[[bool], object]]] = []
+        self._updates: list[tuple[fields.Item, Callable[[], object]]] = []
         self._stamps: dict[str, float] = {}
         for item in section.items:
             self._draw(item)
@@ -50,7 +54,7 @@ class PageSection:
         """
         for item, update in self._updates:
             if item.live or not live:
-                update(live)
+                update()
 
     def _draw(self, item: fields.Item) -> None:
         """Add an item to the page."""
@@ -59,9 +63,12 @@ class PageSection:
                 for part in item.items:
                     self._draw(part)
             return
+        update: Callable[[], object]
         if isinstance(item, fields.Field):
-            handle, update = self._field(item)
-            self.handles[item.label] = handle
+            handle = self.handles[item.label] = self._field(item)
+            input_ = _Input(item, handle, self._server.get_event_loop())
+            handle.on_update(input_)
+            update = input_.show
         elif isinstance(item, fields.Buttons):
             handle, update = self._buttons(item), _nothing
             self.handles["/".join(item.actions)] = handle
@@ -75,18 +82,18 @@ class PageSection:
             update = (
                 partial(self._update_images, handle, item)
                 if isinstance(item, fields.Images)
-                else (lambda _: set_content(handle, _content(item)))
+                else (lambda: set_content(handle, _content(item)))
             )
             self.texts.append(handle)
 
-        def show(live: bool) -> None:
+        def show() -> None:
             _set(handle, "visible", item.shown())
-            update(live)
+            update()
 
         self._updates.append((item, show))
 
-    def _field(self, item: fields.Field) -> tuple[Any, Callable[[bool], object]]:
-        """Return the handle of a field, and the function that updates it."""
+    def _field(self, item: fields.Field) -> Any:
+        """Return the handle of a field."""
         gui, value = self._gui, item.get()
         if isinstance(item, fields.Select):
             handle: Any = gui.add_dropdown(item.label, item.offered(), initial_value=value, hint=item.hint)
@@ -101,19 +108,7 @@ class PageSection:
             handle = add(item.label, value, step=item.step, hint=item.hint, **bounds)
         else:
             handle = gui.add_text(item.label, value, hint=item.hint)
-        handle.on_update(_Change(handle, item.act))
-        shown = [value]
-
-        def update(live: bool) -> None:
-            now = item.get()
-            if isinstance(item, fields.Select):
-                _set(handle, "options", item.offered())
-            # What the user has just entered may not have reached the panel yet.
-            if not live or now != shown[0]:
-                _set(handle, "value", now)
-            shown[0] = now
-
-        return handle, update
+        return handle
 
     def _buttons(self, item: fields.Buttons) -> Any:
         """Return the handle of a row of buttons."""
@@ -127,19 +122,19 @@ class PageSection:
         row.on_click(lambda event: _discard(actions[str(event.target.value)]()))
         return row
 
-    def _thumbnail(self, item: fields.Thumbnail) -> tuple[Any, Callable[[bool], object]]:
+    def _thumbnail(self, item: fields.Thumbnail) -> tuple[Any, Callable[[], object]]:
         """Return the handle of a thumbnail, and the function that updates it."""
         handle = self._gui.add_image(thumbnail_image(None))
         shown: list[Path | str | None] = [None]
 
-        def update(_: bool) -> None:
+        def update() -> None:
             if (file := item.get()) != shown[0]:
                 shown[0] = file
                 handle.image = thumbnail_image(file)
 
         return handle, update
 
-    def _plot(self, item: fields.Plot) -> tuple[Any, Callable[[bool], object]]:
+    def _plot(self, item: fields.Plot) -> tuple[Any, Callable[[], object]]:
         """Return the handle of a plot, and the function that updates it."""
         lines = [uplot.Series(label=n, stroke=c, width=2) for n, c in zip(item.curves, _COLORS, strict=True)]
         colors = _COLORS[-len(item.references) :]
@@ -157,7 +152,7 @@ class PageSection:
         )
         names = ("time", *item.curves.values(), *item.references.values())
 
-        def update(_: bool) -> None:
+        def update() -> None:
             columns = item.get()
             if columns is not None:
                 handle.data = tuple(columns[name] for name in names)
@@ -166,7 +161,7 @@ class PageSection:
 
         return handle, update
 
-    def _update_images(self, problem: Any, item: fields.Images, _: bool) -> None:
+    def _update_images(self, problem: Any, item: fields.Images) -> None:
         """Show new images of cameras, and remove those of cameras that are gone."""
         shown, copy = item.get()
         for label in [label for label in self._stamps if label not in shown]:
@@ -256,20 +251,57 @@ def _content(item: Any) -> str:
     return "".join(paragraph(line.text, error=line.error) for line in lines)
 
 
-class _Change:
-    """Callback of a changed field, with the value at the time of the change."""
+class _Input:
+    """Field that shows what the panel has, except while something that a user has entered waits.
 
-    def __init__(self, handle: Any, act: Callable[[Any], object]) -> None:
-        self._handle, self._act = handle, act
+    Its handle is set in the event loop of the page, in which inputs arrive; elsewhere an input could come
+    between two steps of setting it, and would be lost.
+
+    Args:
+        item: The field.
+        handle: Its handle.
+        loop: Event loop of the page.
+    """
+
+    def __init__(self, item: fields.Field, handle: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._item, self._handle, self._loop = item, handle, loop
+        self._lock = threading.Lock()
+        self._waiting = 0
 
     def __call__(self, event: Any) -> None:
-        # Without a client, the panel itself has set the value.
-        if event.client is not None:
-            self._act(self._handle.value)
+        """Do nothing: inputs come by `capture`, and other values from the panel itself."""
 
-    def capture(self, event: Any) -> Callable[[], object]:
-        """Return the action with the present value, before a refresh can set the field again."""
-        return partial(self._act, self._handle.value)
+    def capture(self, event: Any) -> Callable[[], None]:
+        """Return the action with the present value; in the event loop."""
+        self._waiting += 1
+        return partial(self._enter, self._handle.value)
+
+    def show(self) -> None:
+        """Show what the panel has."""
+        self._show(entered=0)
+
+    def _enter(self, value: Any) -> None:
+        """Pass an input to the panel."""
+        try:
+            self._item.act(value)
+        finally:
+            self._show(entered=1)
+
+    def _show(self, *, entered: int) -> None:
+        """Show what the panel has, of which a number of inputs wait no longer."""
+        # What was read first is set first. The page may have been closed during an action.
+        with self._lock, contextlib.suppress(RuntimeError):
+            offered = self._item.offered() if isinstance(self._item, fields.Select) else None
+            self._loop.call_soon_threadsafe(self._put, self._item.get(), offered, entered)
+
+    def _put(self, value: Any, offered: tuple[str, ...] | None, entered: int) -> None:
+        """Set the handle; in the event loop."""
+        self._waiting -= entered
+        if self._waiting:
+            return
+        if offered is not None:
+            _set(self._handle, "options", offered)
+        _set(self._handle, "value", value)
 
 
 def _set(handle: Any, name: str, value: Any) -> None:
@@ -278,7 +310,7 @@ def _set(handle: Any, name: str, value: Any) -> None:
         setattr(handle, name, value)
 
 
-def _nothing(_: bool) -> None:
+def _nothing() -> None:
     """Do nothing."""
 
 

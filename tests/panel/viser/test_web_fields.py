@@ -1,5 +1,6 @@
 """Tests of the fields of the page: user input and display of the panel's state."""
 
+import asyncio
 import math
 import threading
 from types import SimpleNamespace
@@ -14,7 +15,10 @@ import viser
 from pegasus import Multirotor, Simulation
 from pegasus.config.scenario import WorldSpec
 from pegasus.config.settings import change_settings, user_settings
+from pegasus.panel import fields
+from pegasus.panel.fields import Draft
 from pegasus.panel.viser.controls import WebControls
+from pegasus.panel.viser.fields import PageSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client
 from tests.panel.panel_rig import last_error
@@ -38,6 +42,10 @@ class Browser(Client):
     def section(self, title):
         """Return the fields of a section by their labels, and its rows of buttons by their texts."""
         return self._controls.sections[title].handles
+
+    def refresh(self, title):
+        """Show the state of the panel in a section."""
+        self._controls.sections[title].refresh()
 
     def said(self, title):
         """Return the texts of a section."""
@@ -94,16 +102,73 @@ def test_the_next_vehicle_has_no_numbers_of_the_last(panel, browser):
     assert "spawn point" in browser.said("Vehicle")
 
 
-def refreshed_early(browser, field, value):
+def settle(browser):
+    """Wait until the event loop of the page has done what it was given."""
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0), browser.server.get_event_loop()).result(LIMIT)
+
+
+def refreshed_early(browser, section, field, value):
     """Change a field and refresh it before the change is handled, as a busy page does."""
     busy, executor = threading.Event(), browser.server.gui._thread_executor
     (client,) = browser.server.get_clients()
-    before = field.value
     executor.submit(lambda _: busy.wait(LIMIT), SimpleNamespace(client_id=client))
-    browser.write(field, value)
+    handle = browser.section(section)[field]
+    browser.write(handle, value)
     wait_until(lambda: executor._waiting[client], "the change")
-    field.value = before
+    browser.refresh(section)
+    settle(browser)
+    assert handle.value == value
     busy.set()
+
+
+@pytest.fixture
+def path(browser):
+    """A field of its own on the page, its section, and the function that its next refresh waits for."""
+    draft, wait = Draft(lambda: ""), []
+
+    def get():
+        value = draft.get()
+        if wait:
+            wait.pop()()
+        return value
+
+    section = PageSection(
+        browser.server, fields.Section("Paths", frozenset(), [fields.Text("Path", get, draft.set)])
+    )
+    return section.handles["Path"], section, draft, wait
+
+
+def test_an_input_during_a_refresh_is_kept(browser, path):
+    """If this fails, a refresh that has read an old value shows it in place of what was entered meanwhile."""
+    field, section, draft, wait = path
+    reading, entered = threading.Event(), threading.Event()
+    wait.append(lambda: (reading.set(), entered.wait(LIMIT)))
+    refresher = threading.Thread(target=section.refresh)
+    refresher.start()
+    assert reading.wait(LIMIT)
+    browser.write(field, "/a/b")
+    wait_until(lambda: draft.get() == "/a/b", "the input")
+    entered.set()
+    refresher.join(LIMIT)
+    wait_until(lambda: not browser.server.gui._thread_executor._waiting, "the end of the action")
+    settle(browser)
+    assert field.value == "/a/b"
+
+
+def test_a_refresh_between_the_arrival_of_an_input_and_its_action_loses_nothing(browser, path):
+    """If this fails, a refresh at an unlucky moment hands the old value to the panel as the user's."""
+    field, section, draft, _ = path
+    sync = field._impl.sync_cb
+
+    def refresh_and_sync(*arguments):
+        refresher = threading.Thread(target=section.refresh)
+        refresher.start()
+        refresher.join(LIMIT)
+        sync(*arguments)
+
+    field._impl.sync_cb = refresh_and_sync
+    browser.write(field, "/a/b")
+    wait_until(lambda: draft.get() == "/a/b" and field.value == "/a/b", "the input")
 
 
 @pytest.mark.parametrize(
@@ -126,14 +191,14 @@ def test_a_change_is_kept_if_the_field_is_refreshed_before_it_is_handled(
     panel.session.add(Multirotor("iris", name="many", count=3, position=(0, 0, 0.1)))
     chosen = browser.section("Fly")["Vehicle"]
     wait_until(lambda: chosen.value == "many", "the list")
-    refreshed_early(browser, browser.section(section)[field], value)
+    refreshed_early(browser, section, field, value)
     wait_until(lambda: changed(panel), "the change")
     assert not any(message.error for message in panel.messages)
 
 
 def test_an_output_is_kept_if_its_box_is_refreshed_before_it_is_handled(panel, browser):
     """A box that is ticked while the page is refreshed would be unticked again."""
-    refreshed_early(browser, browser.section("Mount sensors")["depth"], True)
+    refreshed_early(browser, "Mount sensors", "depth", True)
     wait_until(lambda: panel.sensors.outputs == ("rgb", "depth"), "the output")
 
 
