@@ -1,0 +1,15 @@
+"""Models of wings: force and torque of lifting surfaces and airframes."""
+
+from pegasus.base.registry import Registry
+from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
+from pegasus.dynamics.wings.lift_drag import LiftDrag
+from pegasus.dynamics.wings.wing import Wing
+
+WINGS: Registry[Wing] = Registry(
+    "wing model",
+    group="pegasus.wings",
+    shipped={"lift_drag": LiftDrag, "advanced_lift_drag": AdvancedLiftDrag},
+)
+"""Wings by their name in YAML."""
+
+__all__ = ["WINGS", "AdvancedLiftDrag", "LiftDrag", "Wing"]
