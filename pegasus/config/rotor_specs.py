@@ -24,6 +24,10 @@ class RotorSpec(StrictModel):
     """Direction of positive thrust; need not be of unit length."""
     prim: str | None = None
     """Prim of the vehicle's own USD model that turns with the rotor."""
+    propulsion: str | None = None
+    """Kind of its motor and propeller in the section `propulsion`; that of the vehicle when left out."""
+    joint: str | None = None
+    """Joint that turns its axis; position and axis are those at angle 0."""
 
     @field_validator("axis")
     @classmethod
@@ -40,6 +44,10 @@ class RotorPrimSpec(StrictModel):
     """Sense of rotation about `axis`, seen from its tip."""
     axis: Vec3 | None = None
     """Direction of positive thrust in the body frame; the prim's own up axis when None."""
+    propulsion: str | None = None
+    """Kind of its motor and propeller; see `RotorSpec`."""
+    joint: str | None = None
+    """Joint that turns its axis."""
 
     @field_validator("axis")
     @classmethod

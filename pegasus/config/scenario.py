@@ -1,5 +1,6 @@
 """Models of the files that users write: vehicles, worlds and scenarios."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -19,6 +20,7 @@ from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
+from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec
 from pegasus.config.light_specs import LightSpec
 from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
@@ -29,6 +31,8 @@ Component = dict[str, Any]
 M = TypeVar("M", bound=StrictModel)
 
 _LEAST_MASS = 1e-6  # [kg]
+_JOINT = re.compile(r"(?!rotor_\d)[A-Za-z]\w*")
+"""Names of joints, which are not those of channels of rotors."""
 
 
 Angle = Annotated[float, AfterValidator(lambda value: float(finite_angles("", value, ())))]
@@ -57,16 +61,6 @@ class BodySpec(StrictModel):
     """Skids at the sides of the body, or a foot below each motor."""
     height: float | None = None
     """Height of the central body's middle above the body's origin [m]; that of the rotors when left out."""
-
-
-class PropellerSpec(StrictModel):
-    """Size of the propellers."""
-
-    diameter: Positive = 0.254
-    """Diameter [m]."""
-    blade_count: Annotated[int, Field(ge=2, le=8)] = 2
-    inertia: Annotated[float, Field(ge=0)] = 0.0
-    """Moment of inertia of propeller and rotor about their axis [kg m^2]; 0 leaves their momentum out."""
 
 
 class ActuatorMap(StrictModel):
@@ -117,6 +111,12 @@ class VehicleSpec(StrictModel):
     rotors: Rotors
     motor: Component = {"model": "ideal"}
     thrust_curve: Component
+    propulsion: dict[str, PropulsionSpec] = {}
+    """Motors and propellers of rotors that differ from those of the fields above, by a name of their kind."""
+    joints: dict[str, JointSpec] = {}
+    """Hinges that servos turn, by the names of their channels."""
+    surfaces: dict[str, Component] = {}
+    """Wings and tails by name: model and mount, see `pegasus.config.airframe_specs.SurfaceMount`."""
     battery: Component | None = None
     """Battery; unlimited supply if None."""
     drag: Component | None = None
@@ -166,6 +166,18 @@ class VehicleSpec(StrictModel):
                 remedy="no rigid body has these moments; check their order and units (kg m^2)",
             )
         return inertia
+
+    @field_validator("joints")
+    @classmethod
+    def _joints_are_channels(cls, joints: dict[str, JointSpec]) -> dict[str, JointSpec]:
+        for name in joints:
+            if not _JOINT.fullmatch(name):
+                raise ConfigError(
+                    "is no name of a channel",
+                    value=name,
+                    remedy="use letters, digits and underscores; rotor_0 and so on are rotors",
+                )
+        return joints
 
     @field_validator("rotors")
     @classmethod

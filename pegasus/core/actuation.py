@@ -12,7 +12,7 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.command_line import resting
 from pegasus.core.rotor_air import SurfaceSurvey
 from pegasus.core.step_vehicle import RotorVehicle
-from pegasus.dynamics import GroundEffect
+from pegasus.model.dynamics_models import VehicleParameters
 
 _log = logging.getLogger(__name__)
 
@@ -31,25 +31,25 @@ class Actuation:
     """Part of the step of N vehicles that is not compiled.
 
     Args:
-        vehicle: The vehicle, with its rotor layout, motor, thrust curve, drag and battery.
-        ground_effect: Ground effect of its rotors, None without one.
+        vehicle: The vehicle.
+        models: Its models, by its file.
         wrench: Function that adds a wrench to each step; None without one.
     """
 
-    def __init__(
-        self, vehicle: RotorVehicle, ground_effect: GroundEffect | None, wrench: Wrench | None
-    ) -> None:
+    def __init__(self, vehicle: RotorVehicle, models: VehicleParameters, wrench: Wrench | None) -> None:
         self._survey: SurfaceSurvey | None = None
-        if ground_effect is not None:
+        if models.ground_effect is not None:
             radius = vehicle.spec.propeller.diameter / 2
-            self._survey = SurfaceSurvey(radius, ceilings=ground_effect.ceilings)
+            self._survey = SurfaceSurvey(radius, ceilings=models.ground_effect.ceilings)
+        others = models.airframe.kinds.values()
         self.wrench = wrench
         """Function that adds a wrench to each step; None without one."""
         self.uses_air_density = (
-            vehicle.thrust_curve.uses_air_density
-            or (vehicle.drag is not None and vehicle.drag.uses_air_density)
-            or ground_effect is not None
-            or vehicle.downwash is not None
+            any(curve.uses_air_density for curve in (models.thrust_curve, *(k.thrust_curve for k in others)))
+            or (models.drag is not None and models.drag.uses_air_density)
+            or bool(models.airframe.surfaces)
+            or models.ground_effect is not None
+            or models.downwash is not None
             or wrench is not None
         )
         """True if the air density at the vehicle is used."""
@@ -66,8 +66,12 @@ class Actuation:
         chosen = slice(None) if rows is None else rows
         for name in _RESET:
             vehicle.columns[name][chosen] = 0.0
+        rest = resting(vehicle)
         for name in ("command", "limited_command"):
-            vehicle.columns[name][chosen] = resting(vehicle)[chosen]
+            vehicle.columns[name][chosen] = rest[chosen]
+        # The channels of joints are the last.
+        joints = vehicle.columns["joint_angle"]
+        joints[chosen] = rest[chosen, rest.shape[1] - joints.shape[1] :]
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
             limits = np.array([getattr(p.motor, limit) for p in vehicle.parameters])
             # Others keep the limits that their batteries have set.

@@ -16,7 +16,7 @@ from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment.turbulence import GustState
 from pegasus.step.energy import Energy, Path
 from pegasus.step.values import (
-    BY_CHANNEL,
+    AXES,
     Effects,
     Held,
     Inputs,
@@ -59,15 +59,16 @@ class KindRows:
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 
 
-def own_columns(count: int, rotor_count: int, channel_count: int) -> dict[str, Array]:
+def own_columns(count: int, rotor_count: int, channel_count: int, joint_count: int = 0) -> dict[str, Array]:
     """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
 
     Args:
         count: Number of copies N.
         rotor_count: Number of rotors R.
         channel_count: Number of channels U.
+        joint_count: Number of joints.
     """
-    widths = {"": (), "element": (rotor_count,), "channel": (channel_count,)}
+    widths = {"": (), "element": (rotor_count,), "channel": (channel_count,), "joint": (joint_count,)}
     return {name: _initial(name, (count, *widths[axis]), element) for name, axis, element in copy_columns()}
 
 
@@ -125,7 +126,7 @@ class StateView:
 def copy_columns() -> tuple[tuple[str, str, Any], ...]:
     """Return name, axis and element of each column that has one row per copy.
 
-    A row has one element, or by its axis one for each `element` of the machine or each `channel`.
+    A row has one element, or by its axis one for each `element`, `channel` or `joint` of the machine.
     """
     rows = (GustState, FaultRows, KindRows)
     hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
@@ -152,7 +153,7 @@ def copy_columns() -> tuple[tuple[str, str, Any], ...]:
     for kind in kinds:
         for name, hint in get_type_hints(kind).items():
             table = hint == Reals or get_origin(hint) is tuple
-            axis = "channel" if name in BY_CHANNEL else "element" if table else ""
+            axis = AXES.get(name, "element") if table else ""
             found[name] = axis, get_args(hint)[0] if table else hint
     return tuple((name, *found[name]) for name in found if name != "alarm")
 

@@ -52,15 +52,16 @@ def wrench_at(machine: Machine, sample: Sample, planes: Planes | None) -> tuple[
     Args:
         machine: The machine.
         sample: Its state.
-        planes: Planes below and above its elements, for a machine with `surfaces`.
+        planes: Planes below and above its elements, for a machine with `proximity`.
     """
     body, q, w = machine.body, sample.orientation, sample.angular_velocity
     ones = tuple(1.0 for _ in machine.elements)
     velocity = sample.velocity + cross(w, body.center_of_mass)
     wake = tuple(NO_VECTOR for _ in machine.elements)
     flow = Flow(rotate(q, velocity), velocity, NO_VECTOR, wake, sample.air_density)
+    level = tuple(0.0 for _ in machine.joints)
     x = sample.position + rotate(q, body.center_of_mass)
-    loads = loads_of(machine, ones, ones, planes, flow, x, q, w, sample.rotor_speed)
+    loads = loads_of(machine, ones, ones, planes, flow, x, q, w, sample.rotor_speed, level)
     spin = turning(machine, sample.rotor_speed)
     rise = turning(machine, sample.rotor_acceleration)
     torque = loads.rotor_torque + loads.drag_torque - cross(w, spin) - rise
@@ -90,7 +91,7 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
     columns |= {"ground_offset": np.zeros((count, rotors)), "ceiling_offset": np.full((count, rotors), -FAR)}
     columns["ground_normal"][..., 2], columns["ceiling_normal"][..., 2] = 1.0, -1.0
     given = uniform("machine", machine)
-    planes = column("", Planes, rotors) if machine.surfaces is not None else None
+    planes = column("", Planes, rotors) if machine.proximity is not None else None
     arguments = [given, column("", Sample, rotors), planes]
     program = program_of(wrench_at, *arguments, outputs=("force", "torque"), count=count)
     force, torque = np.zeros((count, 3)), np.zeros((count, 3))

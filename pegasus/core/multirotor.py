@@ -42,9 +42,10 @@ from pegasus.core.supply import check_supply
 from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
+from pegasus.model.airframe import Airframe
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.model.machine import Channel, Machine
-from pegasus.model.multirotor import machine_of, require_law, rotor_channels
+from pegasus.model.multirotor import channels_of, machine_of, require_law
 from pegasus.model.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 
 R = TypeVar("R", bound=Reading)
@@ -159,7 +160,8 @@ class Multirotor:
                 self.layout, spec.propeller.diameter, self.asset.airframe_bottom, drawn=spec.usd is None
             )
             models = models.completed(spec)
-            nominal = VehicleParameters.of(spec, models)
+            airframe = Airframe.of(spec)
+            nominal = VehicleParameters.of(spec, models, airframe)
             for field in ("motor", "thrust_curve", "drag"):
                 require_law(field, getattr(nominal, field))
             self.motor, self.thrust_curve = nominal.motor, nominal.thrust_curve
@@ -193,7 +195,7 @@ class Multirotor:
         self.center_of_mass: Array = nominal.center_of_mass
         """Centre of mass in the body frame [m], shape (3,)."""
         self._changed: Sequence[VehicleParameters] | None = None
-        self._variation = Variation(spec, models, self.count, variation or {})
+        self._variation = Variation(spec, models, airframe, self.count, variation or {})
         self._nominal = nominal
         self.start = StartPlacement(
             count=self.count,
@@ -205,8 +207,9 @@ class Multirotor:
         )
         self.columns: dict[str, Array] = {}
         """State, inputs and outputs of the step by name, N rows each; see `pegasus.step.values`."""
-        self.take_columns(own_columns(self.count, self.rotor_count, len(self.channels)))
-        self.actuation = Actuation(self, nominal.ground_effect, wrench)
+        joints = len(airframe.hinges)
+        self.take_columns(own_columns(self.count, self.rotor_count, len(self.channels), joints))
+        self.actuation = Actuation(self, nominal, wrench)
         self._vary()
         self._manager: Manager | None = None
         self.faults = VehicleFaults(self, self.sensors)
@@ -292,8 +295,8 @@ class Multirotor:
 
     @property
     def channels(self) -> Sequence[Channel]:
-        """Commands that each vehicle takes, in the order of `command`: the speeds of its rotors."""
-        return rotor_channels(self.motor, self.rotor_count)
+        """Commands that each vehicle takes, in the order of `command`: speeds of rotors, angles of joints."""
+        return channels_of(self.motor, self._nominal.airframe, self.rotor_count)
 
     @property
     def machines(self) -> Sequence[Machine]:
@@ -453,8 +456,9 @@ class Multirotor:
         for k, p in enumerate(self.parameters):
             try:
                 require_driven_rotors(self.layout, p)
-                require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
-                warnings.append(check_supply(self.layout, p, environment))
+                if not p.airframe.surfaces:
+                    require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
+                    warnings.append(check_supply(self.layout, p, environment))
             except ConfigError as error:
                 raise (of_copy(error, k) if self.variation else error.within(file=self.file)) from None
         # Figures in wrong units, which are reported instead, may ask too much of any battery.

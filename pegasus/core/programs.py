@@ -15,7 +15,7 @@ from pegasus.core.columns import part_of_columns
 from pegasus.core.step_vehicle import StepVehicle
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import advance
-from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Planes, State, VariedAir
+from pegasus.step.values import AXES, Air, Effects, Held, Inputs, Planes, State, VariedAir
 
 
 def model_argument(name: str, models: Sequence[Any]) -> Any:
@@ -122,7 +122,7 @@ class VehicleGroup:
         self.machine = model_argument("machine", machines)
         self.body = model_argument("body", [machine.body for machine in machines])
         self.device = device
-        self._surfaces, self._held = machines[0].surfaces is not None, vehicle.has_own_wrench
+        self._proximity, self._held = machines[0].proximity is not None, vehicle.has_own_wrench
         self._numbers = Numbers(device, dt=0.0)
         parameters = arrays_on(device, uniform_values(self.machine))
         self._arrays = {**columns, **parameters, **self._numbers.arrays, "alarm": alarm}
@@ -138,14 +138,15 @@ class VehicleGroup:
         """
         machine = self.machines[0]
         rotors = len(machine.elements)
-        channels = dict.fromkeys(BY_CHANNEL, len(machine.channels))
+        numbers = {"channel": len(machine.channels), "joint": len(machine.joints)}
+        widths = {name: numbers[axis] for name, axis in AXES.items()}
         return [
             self.machine,
-            column("", State, rotors),
-            column("", Inputs, rotors, **channels),
+            column("", State, rotors, **widths),
+            column("", Inputs, rotors, **widths),
             column("", VariedAir, rotors) if local_air else column("", Air),
-            column("", Effects, rotors, **channels) if faults else None,
-            column("", Planes, rotors) if self._surfaces else None,
+            column("", Effects, rotors, **widths) if faults else None,
+            column("", Planes, rotors) if self._proximity else None,
             column("", Held) if self._held else None,
             uniform("dt", 0.0),
         ]

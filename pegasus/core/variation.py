@@ -18,6 +18,7 @@ from pegasus.config.distributions import Distribution, UniformSpec
 from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.core.rotor_air import has_law
 from pegasus.dynamics import Downwash
+from pegasus.model.airframe import Airframe
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 
 Given = Mapping[str, npt.ArrayLike | Mapping[str, Any]]
@@ -32,6 +33,7 @@ class Variation:
     Args:
         spec: Description of the vehicle.
         models: Its models.
+        airframe: Its parts besides rotors of one kind.
         count: Number of copies N.
         given: Arrays of shape (N, ...) or distributions, by dotted field of the vehicle's file.
 
@@ -39,10 +41,13 @@ class Variation:
         ConfigError: If a field may not vary, or a value is not allowed.
     """
 
-    def __init__(self, spec: VehicleSpec, models: DynamicsModels, count: int, given: Given) -> None:
+    def __init__(
+        self, spec: VehicleSpec, models: DynamicsModels, airframe: Airframe, count: int, given: Given
+    ) -> None:
         if not isinstance(given, Mapping):
             raise ConfigError("must give arrays or distributions by field", field="variation", value=given)
         self._spec, self._models, self._count = spec, models, count
+        self._airframe = airframe
         self._described: dict[str, dict[str, Any]] = {}
         self._distributions: dict[str, Distribution] = {}
         self.values: dict[str, Array] = {}
@@ -103,7 +108,7 @@ class Variation:
                 models[section] = build(kind, registry, mapping, field=section)
         except ConfigError as error:
             raise of_copy(error.within(field="variation"), k) from None
-        return VehicleParameters.of(spec, DynamicsModels(**models))
+        return VehicleParameters.of(spec, DynamicsModels(**models), self._airframe)
 
     def _nominal(self, field: str) -> Any:
         """Return the value of a field that is the same for all copies.

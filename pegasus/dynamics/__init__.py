@@ -11,7 +11,8 @@ from pegasus.dynamics.forward_flight import RotorThrust
 from pegasus.dynamics.ground_effect import GroundEffect
 from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
 from pegasus.dynamics.propeller_curve import PropellerThrust
-from pegasus.dynamics.thrust_curves import PolynomialThrust, QuadraticThrust, ThrustCurve
+from pegasus.dynamics.servos import Servo
+from pegasus.dynamics.thrust_curves import FadingThrust, PolynomialThrust, QuadraticThrust, ThrustCurve
 
 MOTORS: Registry[Motor] = Registry(
     "motor model",
@@ -25,6 +26,7 @@ THRUST_CURVES: Registry[ThrustCurve] = Registry(
     group="pegasus.thrust_curves",
     shipped={
         "quadratic": QuadraticThrust,
+        "fading": FadingThrust,
         "polynomial": PolynomialThrust,
         "propeller": PropellerThrust,
         "rotor": RotorThrust,
@@ -54,12 +56,16 @@ DOWNWASHES: Registry[Downwash] = Registry(
 )
 """Downwashes by their name in YAML."""
 
+SERVOS: Registry[Servo] = Registry("servo model", group="pegasus.servos", shipped={"first_order": Servo})
+"""Servos by their name in YAML."""
+
 __all__ = [
     "BATTERIES",
     "DOWNWASHES",
     "DRAGS",
     "GROUND_EFFECTS",
     "MOTORS",
+    "SERVOS",
     "THRUST_CURVES",
     "Battery",
     "BatteryState",
@@ -68,6 +74,7 @@ __all__ = [
     "Drag",
     "DrivenMotor",
     "ElectricMotor",
+    "FadingThrust",
     "FirstOrderMotor",
     "GroundEffect",
     "IdealMotor",
@@ -78,5 +85,6 @@ __all__ = [
     "QuadraticDrag",
     "QuadraticThrust",
     "RotorThrust",
+    "Servo",
     "ThrustCurve",
 ]

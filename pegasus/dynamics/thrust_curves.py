@@ -12,7 +12,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import NOTHING, Real, Vec3, length, magnitude, maximum, sqrt
+from pegasus.base.step_math import NOTHING, Real, Vec3, length, magnitude, maximum, minimum, norm, sqrt
 
 _FASTEST = 1e5
 """Largest speed that bisection finds [rad/s]."""
@@ -174,6 +174,45 @@ class QuadraticThrust(ThrustCurve):
             assert self.moment_ratio is not None
             torque = self.moment_ratio * self.thrust_constant
         return QuadraticCoefficients(self.thrust_constant, torque)
+
+
+@dataclass(frozen=True)
+class FadingCoefficients(QuadraticCoefficients):
+    """Parameters of `fading_thrust`."""
+
+    max_airspeed: float
+    """Airspeed at which the thrust is gone [m/s]."""
+
+
+def fading_thrust(
+    p: FadingCoefficients, speed: Real, air_velocity: Vec3, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return thrust and torque; see `FadingThrust`."""
+    left = minimum(maximum(1.0 - norm(air_velocity) / p.max_airspeed, 0.0), 1.0)
+    thrust, torque = quadratic_thrust(p, speed, air_velocity, air_density)
+    return thrust * left, torque * left
+
+
+@dataclass(frozen=True, kw_only=True)
+class FadingThrust(QuadraticThrust):
+    """Thrust and torque of Gazebo's motor model: c w |w| (1 - V / V_max) at the airspeed V, 0 from V_max on.
+
+    Source: gazebo_motor_model.cpp of PX4's models.
+    """
+
+    law: ClassVar[Any] = staticmethod(fading_thrust)
+
+    max_airspeed: float = 25.0
+    """V_max [m/s]; `maxRelativeAirspeed` of Gazebo's model."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.max_airspeed > 0, "max_airspeed", self.max_airspeed, "must be above 0 m/s")
+
+    def parameters(self) -> FadingCoefficients:
+        """Return the constants."""
+        own = super().parameters()
+        return FadingCoefficients(own.thrust_constant, own.torque_constant, self.max_airspeed)
 
 
 def polynomial_thrust(

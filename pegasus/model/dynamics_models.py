@@ -1,6 +1,6 @@
 """Dynamics models of a vehicle: those given as arguments, else those of its file."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pegasus.dynamics import (
     Motor,
     ThrustCurve,
 )
+from pegasus.model.airframe import Airframe
 
 MODELS: dict[str, tuple[type, Registry[Any]]] = {
     "motor": (Motor, MOTORS),
@@ -52,9 +53,9 @@ class DynamicsModels:
     downwash: Downwash | None = None
 
     def __post_init__(self) -> None:
-        for field, (kind, _) in MODELS.items():
-            if (model := getattr(self, field)) is not None:
-                require_instance(kind, field, model)
+        for name, (kind, _) in MODELS.items():
+            if (model := getattr(self, name)) is not None:
+                require_instance(kind, name, model)
 
     def completed(self, spec: VehicleSpec) -> "DynamicsModels":
         """Return these models, and those of a vehicle's file for the fields that are None.
@@ -66,9 +67,9 @@ class DynamicsModels:
             ConfigError: If a model is not known or a parameter is not allowed.
         """
         built = {
-            field: build(kind, registry, described, field=field)
-            for field, (kind, registry) in MODELS.items()
-            if getattr(self, field) is None and (described := getattr(spec, field)) is not None
+            name: build(kind, registry, described, field=name)
+            for name, (kind, registry) in MODELS.items()
+            if getattr(self, name) is None and (described := getattr(spec, name)) is not None
         }
         return replace(self, **built)
 
@@ -91,14 +92,17 @@ class VehicleParameters:
     battery: Battery | None
     ground_effect: GroundEffect | None
     downwash: Downwash | None
+    airframe: Airframe = field(default_factory=Airframe)
+    """Joints, surfaces and further kinds of propulsion."""
 
     @classmethod
-    def of(cls, spec: VehicleSpec, models: DynamicsModels) -> "VehicleParameters":
+    def of(cls, spec: VehicleSpec, models: DynamicsModels, airframe: Airframe) -> "VehicleParameters":
         """Return the parameters of a vehicle.
 
         Args:
             spec: Description of the vehicle.
             models: Its models, completed.
+            airframe: Its parts besides rotors of one kind.
         """
         assert models.motor is not None
         assert models.thrust_curve is not None
@@ -114,4 +118,5 @@ class VehicleParameters:
             battery=models.battery,
             ground_effect=models.ground_effect,
             downwash=models.downwash,
+            airframe=airframe,
         )

@@ -100,10 +100,62 @@ class Element:
     drive: Drive
     channel: int
     """Place of the channel that commands the drive, among those of the machine."""
+    joint: int | None = None
+    """Place of the joint that turns it, among those of the machine; None where it is fixed."""
 
 
 @dataclass(frozen=True)
-class Surfaces:
+class Joint:
+    """Hinge that a servo turns: that of a control surface, or of a nacelle with its rotor.
+
+    What it turns has no inertia of its own, except that of shafts; the place is that at angle 0.
+    """
+
+    position: Vec3
+    """A point of the hinge line relative to the centre of mass, body frame [m]."""
+    axis: Vec3
+    """Unit direction of the hinge line in the body frame; positive angles turn by the right-hand rule."""
+    servo: Part
+    """Law (parameters, angle, command, dt) -> angle [rad] after dt."""
+    channel: int
+    """Place of the channel that commands it."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Stream of a rotor that a surface stands in."""
+
+    element: int
+    """Place of the rotor among the elements."""
+    radius: Real
+    """Radius of the rotor [m]."""
+    distance: Real
+    """Distance of the surface behind the disc, negative in front of it [m]."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Part of a machine that the air lifts and holds back: a wing, a tail, a fuselage."""
+
+    position: Vec3
+    """Where its reference point stands relative to the centre of mass, body frame [m]."""
+    x: Vec3
+    """Axes of its frame in the body frame: forward, to the left, upward."""
+    y: Vec3
+    z: Vec3
+    air: Part
+    """Law (parameters, air velocity, angular velocity relative to the air, deflections [rad], air density) ->
+    (force [N], torque about the reference point [N m]) in its frame; see `pegasus.dynamics.wings`."""
+    controls: tuple[int, ...]
+    """Places of the joints whose angles are its deflections."""
+    streams: tuple[Stream, ...]
+    """Streams of rotors that it stands in."""
+    joint: int | None = None
+    """Place of the joint that turns it as a whole; None where it is fixed."""
+
+
+@dataclass(frozen=True)
+class Proximity:
     """Gain of thrust near the ground, and below a ceiling; see `pegasus.dynamics.ground_effect`."""
 
     upwash: Part
@@ -128,5 +180,9 @@ class Machine:
     torque [N m] about the centre of mass), body frame; None without one."""
     middle: Vec3
     """Mean of the elements' places in the body frame [m], where the drag meets the air."""
-    surfaces: Surfaces | None
+    proximity: Proximity | None
     """Ground and ceiling effect; None without one."""
+    joints: tuple[Joint, ...] = ()
+    """Hinges that servos turn."""
+    surfaces: tuple[Surface, ...] = ()
+    """Wings, tails and the like."""

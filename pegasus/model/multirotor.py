@@ -1,4 +1,4 @@
-"""Models of multirotors: their rotors as elements, from layout and parameters."""
+"""Models of vehicles: rotors as elements, joints and surfaces, from layout and parameters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,28 +9,45 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import NOTHING, Known, Vec3
 from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve
+from pegasus.dynamics.wings import Wing
+from pegasus.model.airframe import Airframe, Mounted, Propulsion
 from pegasus.model.dynamics_models import VehicleParameters
-from pegasus.model.machine import Body, Channel, Drive, Element, Machine, Part, Surfaces
+from pegasus.model.machine import (
+    Body,
+    Channel,
+    Drive,
+    Element,
+    Joint,
+    Machine,
+    Part,
+    Proximity,
+    Stream,
+    Surface,
+)
 from pegasus.model.rotors import RotorLayout
 
 
 def machine_of(
     layout: RotorLayout, parameters: VehicleParameters, diameter: float, channels: Sequence[Channel]
 ) -> Machine:
-    """Return the model of a multirotor.
+    """Return the model of a vehicle.
 
     Args:
         layout: Its rotors.
         parameters: Its parameters.
         diameter: Diameter of the propellers [m].
-        channels: Commands that it takes, those of its rotors first.
+        channels: Commands that it takes: those of its rotors, then those of its joints.
     """
-    motor, p = parameters.motor, parameters
-    free = isinstance(motor, DrivenMotor)
-    drive = Drive(
-        _law(motor), _numbers(motor), free, motor.has_state if isinstance(motor, DrivenMotor) else True
-    )
-    air = Part(_law(p.thrust_curve), _numbers(p.thrust_curve))
+    p, airframe = parameters, parameters.airframe
+    kind = Propulsion(p.motor, p.thrust_curve, diameter, p.rotor_inertia)
+    kinds = [
+        kind if name is None else airframe.kinds[name] for name in airframe.kind_of or [None] * layout.count
+    ]
+    parts = {
+        id(kind): (_drive(kind), Part(_law(kind.thrust_curve), _numbers(kind.thrust_curve))) for kind in kinds
+    }
+    joints = list(airframe.hinges)
+    joint_of = [_place(joints, name) for name in airframe.joint_of or [None] * layout.count]
     places = (layout.position - p.center_of_mass).tolist()
     x, y, z = layout.frames()
     elements = [
@@ -40,29 +57,101 @@ def machine_of(
             _vector(y[j]),
             _vector(z[j]),
             Known(layout.spin[j]),
-            p.rotor_inertia,
-            air,
-            drive,
+            kinds[j].inertia,
+            parts[id(kinds[j])][1],
+            parts[id(kinds[j])][0],
             channel=j,
+            joint=joint_of[j],
         )
         for j in range(layout.count)
     ]
-    turning = hub_inertia(layout, p.inertia, p.rotor_inertia) if free else p.inertia
     body = Body(
         p.mass,
         _vector(p.center_of_mass),
         *(_vector(row) for row in p.inertia),
-        *(_vector(row) for row in inverse(turning)),
+        *(_vector(row) for row in inverse(hub_inertia(layout, p))),
     )
-    surfaces = None
+    proximity = None
     if p.ground_effect is not None:
         squared, share = layout.stream_shares(diameter / 2)
         apart = tuple(np.concatenate([squared.ravel(), share]).tolist())
         upwash = Part(type(p.ground_effect).law, p.ground_effect)
-        surfaces = Surfaces(upwash, diameter / 2, layout.span, apart)
+        proximity = Proximity(upwash, diameter / 2, layout.span, apart)
     drag = None if p.drag is None else Part(_law(p.drag), p.drag)
     middle = _vector(layout.position.mean(axis=0))
-    return Machine(body, tuple(elements), tuple(channels), drag, middle, surfaces)
+    hinges = [
+        Joint(
+            _vector(np.subtract(hinge.position, p.center_of_mass)),
+            _vector(hinge.axis),
+            Part(type(hinge.servo).law, hinge.servo.parameters()),
+            channel=layout.count + k,
+        )
+        for k, hinge in enumerate(airframe.hinges.values())
+    ]
+    surfaces = [
+        _surface(surface, layout, kinds, p.center_of_mass, joints) for surface in airframe.surfaces.values()
+    ]
+    return Machine(
+        body, tuple(elements), tuple(channels), drag, middle, proximity, tuple(hinges), tuple(surfaces)
+    )
+
+
+def _drive(kind: Propulsion) -> Drive:
+    """Return the drive of rotors of a kind."""
+    motor = kind.motor
+    free = isinstance(motor, DrivenMotor)
+    return Drive(
+        _law(motor), _numbers(motor), free, motor.has_state if isinstance(motor, DrivenMotor) else True
+    )
+
+
+def _place(names: Sequence[str], name: str | None) -> int | None:
+    return None if name is None else names.index(name)
+
+
+def _surface(
+    surface: Mounted,
+    layout: RotorLayout,
+    kinds: Sequence[Propulsion],
+    center_of_mass: Array,
+    joints: Sequence[str],
+) -> Surface:
+    """Return a surface as the step takes it."""
+    mount, model = surface.mount, surface.model
+    x, y, z = mount.axes()
+    streams = []
+    for rotor in mount.slipstream:
+        behind = layout.position[rotor] - mount.position
+        streams.append(Stream(rotor, kinds[rotor].diameter / 2, float((behind * layout.axis[rotor]).sum())))
+    return Surface(
+        _vector(np.subtract(mount.position, center_of_mass)),
+        _vector(x),
+        _vector(y),
+        _vector(z),
+        Part(_law(model), model.parameters()),
+        tuple(joints.index(name) for name in mount.controls),
+        tuple(streams),
+        joint=_place(joints, mount.joint),
+    )
+
+
+def channels_of(motor: Motor, airframe: Airframe, count: int) -> tuple[Channel, ...]:
+    """Return the channels of a vehicle: the speeds of its rotors, then the angles of its joints.
+
+    Args:
+        motor: Motor of the rotors that are not of another kind.
+        airframe: Its parts besides rotors of one kind.
+        count: Number of rotors.
+    """
+    channels = list(rotor_channels(motor, count))
+    for j, kind in enumerate(airframe.kind_of):
+        if kind is not None:
+            other = airframe.kinds[kind].motor
+            channels[j] = Channel(f"rotor_{j}", "rad/s", other.min_speed, other.max_speed)
+    for name, hinge in airframe.hinges.items():
+        servo = hinge.servo
+        channels.append(Channel(name, "rad", servo.low, servo.high, servo.idle))
+    return tuple(channels)
 
 
 def rotor_channels(motor: Motor, count: int) -> tuple[Channel, ...]:
@@ -105,7 +194,7 @@ def require_law(field: str, model: Motor | ThrustCurve | Drag | None) -> None:
         )
 
 
-def _law(model: Motor | ThrustCurve | Drag) -> Any:
+def _law(model: Motor | ThrustCurve | Drag | Wing) -> Any:
     return type(model).law
 
 
@@ -119,16 +208,23 @@ def _vector(values: Sequence[float] | Array) -> Vec3:
     return Vec3(x, y, z)
 
 
-def hub_inertia(layout: RotorLayout, inertia: Array, rotor_inertia: float) -> Array:
-    """Return the inertia of a vehicle without that of its rotors about their axes [kg m^2], shape (3, 3).
+def hub_inertia(layout: RotorLayout, parameters: VehicleParameters) -> Array:
+    """Return the inertia of a vehicle without that of free rotors about their axes [kg m^2], shape (3, 3).
 
     Args:
         layout: The rotors.
-        inertia: Inertia of the whole vehicle [kg m^2], shape (3, 3).
-        rotor_inertia: Inertia of a rotor about its axis [kg m^2].
+        parameters: Parameters of the vehicle.
     """
-    rotors: Array = (layout.axis[:, :, None] * layout.axis[:, None, :]).sum(axis=0) * rotor_inertia
-    return inertia - rotors
+    p, others = parameters, np.array([kind is not None for kind in parameters.airframe.kind_of], dtype=bool)
+    left = p.inertia
+    if isinstance(p.motor, DrivenMotor):
+        axis = layout.axis[~others] if others.any() else layout.axis
+        rotors: Array = (axis[:, :, None] * axis[:, None, :]).sum(axis=0) * p.rotor_inertia
+        left = left - rotors
+    for axis, name in zip(layout.axis, p.airframe.kind_of, strict=False):
+        if name is not None and isinstance(p.airframe.kinds[name].motor, DrivenMotor):
+            left = left - np.outer(axis, axis) * p.airframe.kinds[name].inertia
+    return left
 
 
 def inverse(inertia: Array) -> Array:

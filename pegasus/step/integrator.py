@@ -29,14 +29,14 @@ from pegasus.base.step_math import (
     Vec3,
     cross,
     dot,
-    maximum,
-    minimum,
     normalized,
     rotate,
 )
 from pegasus.base.tracing import Signal
 from pegasus.model.machine import Body, Machine
+from pegasus.step.drives import commanded, driven, served
 from pegasus.step.loads import NO_VECTOR, Loads, flow_of, loads_of
+from pegasus.step.pose import posed
 from pegasus.step.values import Air, Effects, Held, Inputs, Planes, Result, State, no_effects
 
 FASTEST = 1e5
@@ -58,6 +58,18 @@ class Motion:
     """Angular momentum of each free shaft about its axis [N m s]."""
     drives: tuple[Vec3, ...]
     """State of the drive of each."""
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Machine at an instant of a step."""
+
+    machine: Machine
+    """The machine, as its joints have turned its parts."""
+    speeds: Reals
+    """Speeds of the shafts that do not turn freely [rad/s]."""
+    angles: Reals
+    """Angles of the joints [rad]."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +133,7 @@ def advance(
         inputs: What acts on it during the step.
         air: Air around it, a `VariedAir` if that differs between its elements.
         effects: What faults do to it; None without faults.
-        planes: Planes below and above its elements, for a machine with `surfaces`.
+        planes: Planes below and above its elements, for a machine with `proximity`.
         held: Wrench of its own that Python computes; None without one.
         dt: Length of the step [s].
     """
@@ -130,9 +142,15 @@ def advance(
         effects = no_effects(len(machine.elements), len(machine.channels))
     first_speeds = tuple(u * left for u, left in zip(state.rotor_speed, effects.kept_speed, strict=True))
     first_drives = tuple(s * left for s, left in zip(state.motor_state, effects.kept_speed, strict=True))
-    commands, instants, drives = driven(machine, first_speeds, first_drives, inputs, effects, dt)
+    commands = commanded(machine, inputs, effects)
+    instants, drives = driven(machine, first_speeds, first_drives, commands, inputs.voltage, dt)
+    angles = served(machine, state.joint_angle, commands, dt)
+    first, middle, last = (
+        Instant(posed(machine, turned), speeds, turned)
+        for speeds, turned in zip(instants, angles, strict=True)
+    )
     q, w = state.orientation, state.angular_velocity
-    before = turning(machine, state.rotor_speed)
+    before = turning(first.machine, state.rotor_speed)
     start = Motion(
         state.position + rotate(q, offset),
         q,
@@ -140,24 +158,23 @@ def advance(
         body_momentum(body, w) + before,
         tuple(
             e.inertia * (u + e.sense * dot(e.z, w)) if e.drive.gives_torque else NOTHING
-            for e, u in zip(machine.elements, first_speeds, strict=True)
+            for e, u in zip(first.machine.elements, first_speeds, strict=True)
         ),
         first_drives,
     )
 
-    given = machine, inputs, air, effects, planes, held, commands
-    first, middle, last = instants
-    k1, m1 = rates_at(*given, first, start)
-    k2, m2 = rates_at(*given, middle, moved(start, k1, 0.5 * dt))
-    k3, m3 = rates_at(*given, middle, moved(start, k2, 0.5 * dt))
-    k4, m4 = rates_at(*given, last, moved(start, k3, dt))
+    given = inputs, air, effects, planes, held, commands
+    k1, m1 = rates_at(first, *given, start)
+    k2, m2 = rates_at(middle, *given, moved(start, k1, 0.5 * dt))
+    k3, m3 = rates_at(middle, *given, moved(start, k2, 0.5 * dt))
+    k4, m4 = rates_at(last, *given, moved(start, k3, dt))
     end = moved(start, combined([k1, k2, k3, k4]), dt / 6.0)
     loads = combined([m1, m2, m3, m4])
     means = Means(*(getattr(loads, field.name) * (1.0 / 6.0) for field in fields(loads)))
 
-    q, w = end.orientation, angular_velocity(machine, end, last)
-    speeds = shaft_speeds(machine, end, last, w)
-    rotor_torque = means.rotor_torque - (turning(machine, speeds) - before) * (1.0 / dt)
+    q, w = end.orientation, angular_velocity(last, end)
+    speeds = shaft_speeds(last, end, w)
+    rotor_torque = means.rotor_torque - (turning(last.machine, speeds) - before) * (1.0 / dt)
     others = means.other_force, means.other_torque
     if held is None:
         others = inputs.push + effects.fault_force, inputs.twist + effects.fault_torque
@@ -175,6 +192,7 @@ def advance(
             free if e.drive.gives_torque else driven_state
             for e, free, driven_state in zip(machine.elements, end.drives, drives, strict=True)
         ),
+        joint_angle=last.angles,
         limited_command=commands,
         force=force,
         torque=torque,
@@ -190,62 +208,6 @@ def advance(
     )
 
 
-def driven(
-    machine: Machine,
-    speeds: Reals,
-    states: tuple[Vec3, ...],
-    inputs: Inputs,
-    effects: Effects,
-    dt: Real,
-) -> tuple[Reals, tuple[Reals, Reals, Reals], tuple[Vec3, ...]]:
-    """Return the commands within their limits, speeds of shafts by their drives, and the drives' last states.
-
-    The speeds are those at the beginning, the middle and the end of the step; of a shaft that turns freely
-    they are its present one.
-
-    Args:
-        machine: The machine.
-        speeds: Speeds of its shafts at the start of the step [rad/s].
-        states: States of their drives.
-        inputs: What acts on it during the step.
-        effects: What faults do to it.
-        dt: Length of the step [s].
-    """
-    commands = commanded(machine, inputs, effects)
-    instants: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
-    last_states = []
-    for j in range(len(machine.elements)):
-        drive, command = machine.elements[j].drive, commands[machine.elements[j].channel]
-        speed, inner = speeds[j], states[j]
-        for k in range(3):
-            if not drive.gives_torque:
-                span = 0.0 if k == 0 else 0.5 * dt
-                speed, inner = drive.law(drive.parameters, speed, inner, command, inputs.voltage, span)
-            instants[k].append(speed)
-        last_states.append(inner)
-    return commands, (tuple(instants[0]), tuple(instants[1]), tuple(instants[2])), tuple(last_states)
-
-
-def commanded(machine: Machine, inputs: Inputs, effects: Effects) -> Reals:
-    """Return the commands by channel within their limits, by the shares that faults leave of them.
-
-    Args:
-        machine: The machine.
-        inputs: What acts on it during the step.
-        effects: What faults do to it.
-    """
-    commands = []
-    for k in range(len(machine.channels)):
-        channel, asked = machine.channels[k], inputs.command[k]
-        if effects.override[k] == effects.override[k]:
-            asked = effects.override[k]
-        low, high = channel.low, channel.high
-        if channel.supplied:
-            low, high = inputs.lowest_speed, inputs.highest_speed
-        commands.append(minimum(maximum(asked, low), high) * effects.drive[k])
-    return tuple(commands)
-
-
 def turning(machine: Machine, speeds: Reals) -> Vec3:
     """Return the angular momentum of shafts relative to the body, body frame [N m s]."""
     total = NO_VECTOR
@@ -254,59 +216,55 @@ def turning(machine: Machine, speeds: Reals) -> Vec3:
     return total
 
 
-def angular_velocity(machine: Machine, y: Motion, speeds: Reals) -> Vec3:
+def angular_velocity(at: Instant, y: Motion) -> Vec3:
     """Return the angular velocity of the body [rad/s].
 
     Args:
-        machine: The machine.
+        at: The machine at the instant.
         y: Its motion.
-        speeds: Speeds of the shafts that do not turn freely [rad/s].
     """
     known = NO_VECTOR
-    for e, free, speed in zip(machine.elements, y.shafts, speeds, strict=True):
+    for e, free, speed in zip(at.machine.elements, y.shafts, at.speeds, strict=True):
         amount = free if e.drive.gives_torque else e.inertia * speed
         known = known + e.z * (e.sense * amount)
-    return body_rate(machine.body, y.momentum - known)
+    return body_rate(at.machine.body, y.momentum - known)
 
 
-def shaft_speeds(machine: Machine, y: Motion, speeds: Reals, w: Vec3) -> Reals:
+def shaft_speeds(at: Instant, y: Motion, w: Vec3) -> Reals:
     """Return the speeds of all shafts [rad/s]; see `angular_velocity`."""
     return tuple(
         free * (1.0 / e.inertia) - e.sense * dot(e.z, w) if e.drive.gives_torque else speed
-        for e, free, speed in zip(machine.elements, y.shafts, speeds, strict=True)
+        for e, free, speed in zip(at.machine.elements, y.shafts, at.speeds, strict=True)
     )
 
 
 def rates_at(
-    machine: Machine,
+    at: Instant,
     inputs: Inputs,
     air: Air,
     effects: Effects,
     planes: Planes | None,
     held: Held | None,
     commands: Reals,
-    speeds: Reals,
     y: Motion,
 ) -> tuple[Motion, Means]:
     """Return the rates of a motion, and the loads that are averaged.
 
     Args:
-        machine: The machine.
+        at: The machine at the instant.
         inputs: What acts on it during the step.
         air: Air around it.
         effects: What faults do to it.
-        planes: Planes below and above its elements, for a machine with `surfaces`.
+        planes: Planes below and above its elements, for a machine with `proximity`.
         held: Wrench of its own that Python computes; None without one.
         commands: Commands by channel within their limits.
-        speeds: Speeds of the shafts that do not turn freely [rad/s].
         y: The motion.
     """
-    q, w = y.orientation, angular_velocity(machine, y, speeds)
-    speeds = shaft_speeds(machine, y, speeds, w)
+    machine, q, w = at.machine, y.orientation, angular_velocity(at, y)
+    speeds = shaft_speeds(at, y, w)
     flow = flow_of(machine, air, effects, q, y.velocity)
-    loads = loads_of(
-        machine, effects.thrust_share, effects.torque_share, planes, flow, y.position, q, w, speeds
-    )
+    shares = effects.thrust_share, effects.torque_share
+    loads = loads_of(machine, *shares, planes, flow, y.position, q, w, speeds, at.angles)
     shafts, drives, drawn = free_rates(machine, inputs, commands, speeds, loads, y)
     rotor_force, drag_force = rotate(q, loads.rotor_force), rotate(q, loads.drag_force)
     force, torque = inputs.push + effects.fault_force, inputs.twist + effects.fault_torque

@@ -20,10 +20,15 @@ class State:
     """Speeds of the elements' shafts in their own sense of rotation [rad/s]."""
     motor_state: tuple[Vec3, ...]
     """State of each element's drive."""
+    joint_angle: Reals
+    """Angles of the joints [rad]."""
 
 
-BY_CHANNEL = frozenset({"command", "override", "drive", "limited_command"})
-"""Fields with a number for each channel; others have one for each element."""
+AXES = {
+    **dict.fromkeys(("command", "override", "drive", "limited_command"), "channel"),
+    "joint_angle": "joint",
+}
+"""What fields with several numbers have one for; those of others are for the elements."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,7 @@ class Result:
     free_angular_velocity: Vec3
     rotor_speed: Reals
     motor_state: tuple[Vec3, ...]
+    joint_angle: Reals
     limited_command: Reals
     """Commands by channel that are obeyed: within their limits, by their shares."""
     force: Vec3
@@ -142,7 +148,7 @@ class Result:
     rotor_torque: Vec3
     """Their mean torque with their angular momentum, body frame [N m]."""
     drag_force: Vec3
-    """Mean force of the drag, world [N]."""
+    """Mean force of drag and surfaces, world [N]."""
     drag_torque: Vec3
     """Its mean torque, body frame [N m]."""
     shaft_power: Real

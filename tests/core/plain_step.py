@@ -9,10 +9,10 @@ from pegasus.base.step_math import Mat33, Quat, Reals, Vec3
 from pegasus.step.energy import Energy, Path, audit
 from pegasus.step.integrator import advance
 from pegasus.step.observation import observe
-from pegasus.step.values import BY_CHANNEL, Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
+from pegasus.step.values import AXES, Air, Effects, Held, Inputs, Moved, Planes, State, VariedAir
 
 
-def values_of(kind, columns, row, rotors=0, channels=0):
+def values_of(kind, columns, row, rotors=0, channels=0, joints=0):
     """Return the values of a dataclass of the step from a row of columns."""
     hints = get_type_hints(kind)
 
@@ -24,7 +24,7 @@ def values_of(kind, columns, row, rotors=0, channels=0):
         hint, numbers = hints[field.name], columns[field.name][row]
         table = hint == Reals or get_origin(hint) is tuple
         element = get_args(hint)[0] if table else hint
-        width = channels if field.name in BY_CHANNEL else rotors
+        width = {"channel": channels, "joint": joints, "element": rotors}[AXES.get(field.name, "element")]
         made[field.name] = tuple(one(element, x) for x in numbers[:width]) if table else one(hint, numbers)
     return kind(**made)
 
@@ -68,11 +68,11 @@ def advance_in_python(vehicles, columns, dt, *, local_air=False, failing=()):
         rotors = len(machine.elements)
         result = advance(
             machine,
-            values_of(State, columns, row, rotors),
+            values_of(State, columns, row, rotors, joints=len(machine.joints)),
             values_of(Inputs, columns, row, rotors, len(machine.channels)),
             values_of(VariedAir if local_air else Air, columns, row, rotors),
             values_of(Effects, columns, row, rotors, len(machine.channels)) if vehicle in failing else None,
-            values_of(Planes, columns, row, rotors) if machine.surfaces is not None else None,
+            values_of(Planes, columns, row, rotors) if machine.proximity is not None else None,
             values_of(Held, columns, row) if vehicle.has_own_wrench else None,
             dt,
         )

@@ -50,6 +50,48 @@ def empty(name):
     return {"extends": name, "battery": None}
 
 
+TILTING = {
+    "extends": "iris",
+    "battery": None,
+    "center_of_mass": [0.01, 0.0, 0.02],
+    "motor": {
+        "model": "electric",
+        "kv": 800.0,
+        "resistance": 0.1,
+        "nominal_voltage": 12.0,
+        "max_speed": 718.0,
+    },
+    "propeller": {"diameter": 0.254, "inertia": 1e-4},
+    "rotors": [
+        {"position": [0.2, -0.2, 0.1], "direction": "ccw", "joint": "right"},
+        {"position": [0.2, 0.2, 0.1], "direction": "cw", "joint": "left"},
+        {"position": [-0.4, 0.0, 0.1], "direction": "cw"},
+        {"position": [-0.6, 0.0, 0.2], "axis": [1, 0, 0], "direction": "cw", "propulsion": "pusher"},
+    ],
+    "propulsion": {
+        "pusher": {
+            "motor": {"model": "ideal", "max_speed": 1500.0},
+            "thrust_curve": {"model": "fading", "thrust_constant": 5e-6, "moment_ratio": 0.01},
+        }
+    },
+    "joints": {
+        "right": {"position": [0.2, -0.2, 0.0], "servo": {"low": -0.1, "high": 1.6, "rate_limit": 4.0}},
+        "left": {"position": [0.2, 0.2, 0.0], "servo": {"low": -0.1, "high": 1.6, "time_constant": 0.05}},
+        "flap": {},
+    },
+    "surfaces": {
+        "wing": {
+            "model": "lift_drag",
+            "area": 0.2,
+            "cla": 4.0,
+            "controls": ["flap"],
+            "control_joint_rad_to_cl": -0.5,
+            "slipstream": [0, 1],
+        }
+    },
+}
+"""Rotors on tilting joints that turn freely, another one of another kind, and a wing in the streams."""
+
 VEHICLES = [
     {"model": empty("iris"), "motor": LAG, "thrust_curve": QUADRATIC, "drag": LINEAR},
     {
@@ -60,14 +102,16 @@ VEHICLES = [
     },
     {"model": empty("coaxial_x8"), "motor": LAG, "thrust_curve": PROPELLER, "ground_effect": GroundEffect()},
     {"model": empty("typhoon_h"), "motor": LAG, "thrust_curve": PROPELLER},
+    {"model": empty("plane")},
+    {"model": TILTING},
 ]
-"""Every motor, thrust curve and drag, with and without ground effect and offset centre of mass."""
+"""Every motor, thrust curve and drag, with and without ground effect, offset mass, wings and joints."""
 
 
-def scattered(seed):
+def scattered(seed, models=VEHICLES):
     """Return the rows and the vehicles of a plant with random states and inputs."""
     rng = np.random.default_rng(seed)
-    vehicles = [Multirotor(**options, count=2, sensors={}, name=f"{k}") for k, options in enumerate(VEHICLES)]
+    vehicles = [Multirotor(**options, count=2, sensors={}, name=f"{k}") for k, options in enumerate(models)]
     made = Plant()
     made.arrange(vehicles)
     columns = made.columns
@@ -78,6 +122,7 @@ def scattered(seed):
     columns["air_density"][...] = 1.2
     columns["rotor_speed"][...] = rng.uniform(0, 700, columns["rotor_speed"].shape)
     columns["command"][...] = rng.uniform(-200, 1200, columns["command"].shape)
+    columns["joint_angle"][...] = rng.uniform(-0.5, 0.5, columns["joint_angle"].shape)
     columns["wake"][...] = rng.normal(size=columns["wake"].shape)
     columns["gust_rate"][...] = rng.normal(size=columns["gust_rate"].shape)
     columns["ground_offset"][...] = columns["position"][:, None, 2] - rng.uniform(0.05, 0.5)
@@ -131,7 +176,7 @@ def test_gust_rate_is_that_of_a_turning_body_of_air():
     """Rotors and drag would not feel the gradients p, q and r over the airframe, or about another point."""
     made = []
     for turning in (True, False):
-        plant_of_air, vehicles = scattered(2)
+        plant_of_air, vehicles = scattered(2, VEHICLES[:4])
         columns = plant_of_air.columns
         first = 0
         for vehicle in vehicles:
@@ -149,7 +194,7 @@ def test_gust_rate_is_that_of_a_turning_body_of_air():
     turned, blown = made
     for name in ("rotor_force", "drag_force", "drag_torque", "rotor_torque"):
         np.testing.assert_allclose(turned[name], blown[name], rtol=1e-6, atol=1e-6, err_msg=name)
-    still, _ = scattered(2)
+    still, _ = scattered(2, VEHICLES[:4])
     still.advance(1e-9)
     for name in ("rotor_force", "drag_force"):
         assert (np.abs(still.columns[name] - turned[name]).max(axis=1) > 1e-3).any()

@@ -238,7 +238,7 @@ def energies(drone, inertia):
     speeds, spin, axis = drone.state.rotor_speed[0], drone.layout.spin, drone.layout.axis
     center = v + rotation @ np.cross(w, drone.center_of_mass)
     absolute = speeds + spin * (axis @ w)
-    hub = hub_inertia(drone.layout, drone.inertia, inertia)
+    hub = hub_inertia(drone.layout, drone.parameters[0])
     energy = 0.5 * (w @ hub @ w + inertia * absolute @ absolute + drone.mass * center @ center)
     return energy, rotation @ (hub @ w + inertia * (spin * absolute) @ axis)
 

@@ -368,8 +368,9 @@ def _varying(
         hints, within = get_type_hints(kind), f"{name}." if name else ""
         made = {}
         for f in fields(kind):
-            of_field = _field_kind(hints[f.name], widths.get(f.name, width))
-            made[f.name] = _varying(graph, within + f.name, *of_field, inputs, {})
+            part, size = _field_kind(hints[f.name], widths.get(f.name, width))
+            none = size == 0 and part is not hints[f.name]
+            made[f.name] = () if none else _varying(graph, within + f.name, part, size, inputs, {})
         return _filled(kind, made)
     size = _SIZES[kind]
     if width and size:

@@ -1,0 +1,105 @@
+"""Joints, surfaces and further kinds of propulsion as vehicle files describe them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import Positive, StrictModel, Vec3
+from pegasus.base.errors import ConfigError
+
+Component = dict[str, Any]
+
+
+class PropellerSpec(StrictModel):
+    """Size of the propellers."""
+
+    diameter: Positive = 0.254
+    """Diameter [m]."""
+    blade_count: Annotated[int, Field(ge=2, le=8)] = 2
+    inertia: Annotated[float, Field(ge=0)] = 0.0
+    """Moment of inertia of propeller and rotor about their axis [kg m^2]; 0 leaves their momentum out."""
+
+
+class PropulsionSpec(StrictModel):
+    """Motor and propeller of rotors that differ from the others, such as a pusher."""
+
+    motor: Component = {"model": "ideal"}
+    thrust_curve: Component
+    propeller: PropellerSpec = PropellerSpec()
+
+
+class JointSpec(StrictModel):
+    """Hinge that a servo turns, at angle 0: of a control surface, or of a nacelle."""
+
+    position: Vec3 = (0.0, 0.0, 0.0)
+    """A point of the hinge line in the body frame [m]."""
+    axis: Vec3 = (0.0, 1.0, 0.0)
+    """Direction of the hinge line; positive angles turn by the right-hand rule."""
+    servo: Component = {}
+    """Servo: limits `low` and `high`, `idle` [rad], `rate_limit` [rad/s], `time_constant` [s]."""
+
+    @field_validator("axis")
+    @classmethod
+    def _axis_has_a_direction(cls, axis: Vec3) -> Vec3:
+        return unit("axis", axis)
+
+
+class SurfaceMount(StrictModel):
+    """Place of a wing, tail or fuselage, beside the parameters of its model."""
+
+    position: Vec3 = (0.0, 0.0, 0.0)
+    """Reference point in the body frame [m]."""
+    forward: Vec3 = (1.0, 0.0, 0.0)
+    """Direction of its x axis."""
+    upward: Vec3 = (0.0, 0.0, 1.0)
+    """Direction of its z axis; what of it lies along `forward` is taken away."""
+    controls: list[str] = []
+    """Names of the joints that deflect its control surfaces."""
+    slipstream: list[Annotated[int, Field(ge=0)]] = []
+    """Rotors in whose stream it stands."""
+    joint: str | None = None
+    """Name of the joint that turns it as a whole."""
+
+    @model_validator(mode="after")
+    def _has_a_frame(self) -> "SurfaceMount":
+        forward, upward = unit("forward", self.forward), unit("upward", self.upward)
+        if np.linalg.norm(np.cross(forward, upward)) < 1e-3:
+            raise ConfigError("must not be along forward", field="upward", value=self.upward)
+        return self
+
+    def axes(self) -> tuple[Array, Array, Array]:
+        """Return its axes x, y and z in the body frame, shape (3,) each."""
+        x = np.array(unit("forward", self.forward))
+        y = np.cross(self.upward, x)
+        y = y / np.sqrt((y * y).sum())
+        return x, y, np.cross(x, y)
+
+    @classmethod
+    def of(cls, surface: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the fields of a mount, and the others, which are those of the model.
+
+        Args:
+            surface: Fields of a surface.
+        """
+        mount = {name: value for name, value in surface.items() if name in cls.model_fields}
+        return mount, {name: value for name, value in surface.items() if name not in mount}
+
+
+def unit(field: str, direction: Vec3) -> Vec3:
+    """Return a direction of unit length.
+
+    Args:
+        field: Field of the direction.
+        direction: The direction.
+
+    Raises:
+        ConfigError: If it has no length.
+    """
+    length = float(np.sqrt(np.square(direction).sum()))
+    if not length > 1e-6:
+        raise ConfigError("must not be zero", field=field, value=direction)
+    x, y, z = (float(value) / length for value in direction)
+    return x, y, z

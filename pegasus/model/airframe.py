@@ -1,0 +1,147 @@
+"""Parts of a vehicle besides the rotors that its file describes as one kind: joints, surfaces, pushers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.config.airframe_specs import PropulsionSpec, SurfaceMount
+from pegasus.config.scenario import VehicleSpec, parse
+from pegasus.dynamics import MOTORS, SERVOS, THRUST_CURVES, DrivenMotor, Motor, Servo, ThrustCurve
+from pegasus.dynamics.wings import WINGS, Wing
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """Joint and its servo."""
+
+    position: tuple[float, float, float]
+    """A point of the hinge line in the body frame [m]."""
+    axis: tuple[float, float, float]
+    """Unit direction of the hinge line."""
+    servo: Servo
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """Surface, and where it stands."""
+
+    model: Wing
+    mount: SurfaceMount
+
+
+@dataclass(frozen=True)
+class Propulsion:
+    """Motor and propeller of rotors of one kind."""
+
+    motor: Motor
+    thrust_curve: ThrustCurve
+    diameter: float
+    """Diameter of the propellers [m]."""
+    inertia: float
+    """Inertia of a propeller, and of its driven motor, about their axis [kg m^2]."""
+
+
+@dataclass(frozen=True)
+class Airframe:
+    """Joints, surfaces and further kinds of propulsion of a vehicle; those of all its copies."""
+
+    hinges: Mapping[str, Hinge] = field(default_factory=dict)
+    """Joints by name, in the order of their channels."""
+    surfaces: Mapping[str, Mounted] = field(default_factory=dict)
+    """Surfaces by name."""
+    kinds: Mapping[str, Propulsion] = field(default_factory=dict)
+    """Kinds of propulsion besides that of the vehicle's fields `motor`, `thrust_curve` and `propeller`."""
+    kind_of: tuple[str | None, ...] = ()
+    """Kind of each rotor; None for that of those fields."""
+    joint_of: tuple[str | None, ...] = ()
+    """Joint that turns each rotor; None where it is fixed."""
+
+    @classmethod
+    def of(cls, spec: VehicleSpec) -> "Airframe":
+        """Return the parts of a vehicle.
+
+        Args:
+            spec: Its description, with its rotors placed.
+
+        Raises:
+            ConfigError: If a model is not known, a parameter is not allowed, or a name is not that of a part.
+        """
+        rotors = spec.rotor_list()
+        hinges = {
+            name: Hinge(
+                joint.position,
+                joint.axis,
+                build(Servo, SERVOS, {"model": "first_order", **joint.servo}, field=f"joints.{name}.servo"),
+            )
+            for name, joint in spec.joints.items()
+        }
+        surfaces = {}
+        for name, described in spec.surfaces.items():
+            fields, model = SurfaceMount.of(described)
+            try:
+                mount = parse(fields, SurfaceMount)
+            except ConfigError as error:
+                raise error.within(field=f"surfaces.{name}") from None
+            wing = build(Wing, WINGS, model, field=f"surfaces.{name}")
+            if len(mount.controls) != wing.control_count:
+                raise ConfigError(
+                    f"must name {wing.control_count} joints, as many as the model has derivatives for",
+                    field=f"surfaces.{name}.controls",
+                    value=mount.controls,
+                )
+            surfaces[name] = Mounted(wing, mount)
+            for k, joint in enumerate(mount.controls):
+                _require_name(f"surfaces.{name}.controls.{k}", joint, hinges, "joint")
+            _require_name(f"surfaces.{name}.joint", mount.joint, hinges, "joint")
+            for k, rotor in enumerate(mount.slipstream):
+                if rotor >= len(rotors):
+                    raise ConfigError(
+                        f"must be a rotor from 0 to {len(rotors) - 1}",
+                        field=f"surfaces.{name}.slipstream.{k}",
+                        value=rotor,
+                    )
+        for k, placed in enumerate(rotors):
+            _require_name(f"rotors.{k}.joint", placed.joint, hinges, "joint")
+            _require_name(f"rotors.{k}.propulsion", placed.propulsion, spec.propulsion, "kind of propulsion")
+        _require_use(hinges, surfaces, [rotor.joint for rotor in rotors])
+        return cls(
+            hinges,
+            surfaces,
+            {name: _propulsion(name, kind) for name, kind in spec.propulsion.items()},
+            tuple(rotor.propulsion for rotor in rotors),
+            tuple(rotor.joint for rotor in rotors),
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing but fixed rotors of one kind."""
+        return not (self.hinges or self.surfaces or any(self.kind_of))
+
+
+def _require_use(
+    hinges: Mapping[str, Hinge], surfaces: Mapping[str, Mounted], rotor_joints: list[str | None]
+) -> None:
+    """Raise a ConfigError if a joint turns nothing."""
+    for name in hinges:
+        mounts = [surface.mount for surface in surfaces.values()]
+        if name not in rotor_joints and not any(name in (*m.controls, m.joint) for m in mounts):
+            raise ConfigError(
+                "turns nothing",
+                field=f"joints.{name}",
+                remedy="name it in controls or joint of a surface or in joint of a rotor, or remove it",
+            )
+
+
+def _require_name(where: str, name: str | None, known: Mapping[str, object], what: str) -> None:
+    if name is not None and name not in known:
+        remedy = " ".join([*did_you_mean(name, known), f"there are {', '.join(known) or 'none'}"])
+        raise ConfigError(f"is no {what} of the vehicle", field=where, value=name, remedy=remedy)
+
+
+def _propulsion(name: str, spec: PropulsionSpec) -> Propulsion:
+    where = f"propulsion.{name}"
+    motor = build(Motor, MOTORS, spec.motor, field=f"{where}.motor")
+    curve = build(ThrustCurve, THRUST_CURVES, spec.thrust_curve, field=f"{where}.thrust_curve")
+    inertia = spec.propeller.inertia + (motor.inertia if isinstance(motor, DrivenMotor) else 0.0)
+    return Propulsion(motor, curve, spec.propeller.diameter, inertia)
