@@ -47,6 +47,30 @@ class JointSpec(StrictModel):
         return unit("axis", axis)
 
 
+class WheelSpec(StrictModel):
+    """Wheel, whose tyre is a sphere that collides."""
+
+    position: Vec3
+    """Its middle in the body frame [m]."""
+    radius: Positive
+    """Radius [m]."""
+    axle: Vec3 = (0.0, 1.0, 0.0)
+    """Direction of the axle."""
+    rolling_friction: Annotated[float, Field(ge=0, le=1)] = 0.03
+    """Resistance to rolling by load; 0.02 to 0.05 on asphalt, 0.1 on grass."""
+    brake: str | None = None
+    """Channel of its brake, from 0 to 1, at which it no longer rolls; none when left out."""
+    joint: str | None = None
+    """Joint whose angle steers it about the z axis."""
+    steering_ratio: float = 1.0
+    """Steering angle by the angle of the joint."""
+
+    @field_validator("axle")
+    @classmethod
+    def _axle_has_a_direction(cls, axle: Vec3) -> Vec3:
+        return unit("axle", axle)
+
+
 class SurfaceMount(StrictModel):
     """Place of a wing, tail or fuselage, beside the parameters of its model."""
 

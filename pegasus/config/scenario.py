@@ -20,7 +20,7 @@ from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
-from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec
+from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec, WheelSpec
 from pegasus.config.light_specs import LightSpec
 from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
@@ -117,6 +117,8 @@ class VehicleSpec(StrictModel):
     """Hinges that servos turn, by the names of their channels."""
     surfaces: dict[str, Component] = {}
     """Wings and tails by name: model and mount, see `pegasus.config.airframe_specs.SurfaceMount`."""
+    wheels: dict[str, WheelSpec] = {}
+    """Wheels of the landing gear by name."""
     battery: Component | None = None
     """Battery; unlimited supply if None."""
     drag: Component | None = None

@@ -182,6 +182,16 @@ class Engine(Protocol):
         The engine reads the arrays until the end of the next step.
         """
 
+    def roll(self, friction: Array, angle: Array) -> None:
+        """Set friction and steering of all wheels from the next step on, in the order of their adding.
+
+        It is called for bodies with wheels only: colliders with `rolling`.
+
+        Args:
+            friction: Coefficients of rolling friction with brakes, shape (W,).
+            angle: Steering angles about the z axis of the body [rad], shape (W,).
+        """
+
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
 

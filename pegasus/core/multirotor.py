@@ -389,7 +389,7 @@ class Multirotor:
                 mass=parameters.mass,
                 center_of_mass=parameters.center_of_mass,
                 inertia=parameters.inertia,
-                colliders=self.asset.scene.colliders,
+                colliders=self.asset.colliders,
                 position=self.start.position[i],
                 orientation=self.start.orientation[i],
                 appearance=self.usd_file,

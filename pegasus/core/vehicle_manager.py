@@ -23,6 +23,7 @@ from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.core.visuals import Visuals
+from pegasus.core.wheels import WheelInputs
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import VehicleParameters
 
@@ -253,6 +254,7 @@ class VehicleManager(Collection[Multirotor]):
     def apply(self) -> None:
         """Hand the mean wrenches with the weights, and the states of free flight, to the engine."""
         columns = self._plant.columns
+        self._wheels.apply(self._engine)
         self._engine.apply(columns["load"], columns["torque"], self._free)
 
     def observe(self) -> None:
@@ -445,6 +447,7 @@ class VehicleManager(Collection[Multirotor]):
             density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
             last=getattr(self, "_air", None),
         )
+        self._wheels = WheelInputs(list(self))
         self.note_faults()
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]
         self._estimators = [vehicle.estimator for vehicle in self if vehicle.estimator is not None]

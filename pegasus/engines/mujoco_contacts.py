@@ -177,6 +177,8 @@ class _Step:
         self.free: Array = (free.ravel() - self._velocity) / dt
         """Accelerations without contacts, shape (6 M,)."""
         self._friction = contact.friction[:, 0].copy()
+        self._rolling = contact.friction[:, 1] / contact.friction[:, 0]
+        """Friction in the second direction by that in the first, less than 1 under wheels, shape (K,)."""
         self._restitution = contact.solref[:, 1] - 1.0
         self.gap: Array = contact.dist.copy()
         """Gaps between the surfaces [m], shape (K,)."""
@@ -261,7 +263,7 @@ class _Step:
 
     def _lift(self, velocity: Array) -> Array:
         """Return the velocity with which the convex problem lifts sliding contacts [m/s], shape (K,)."""
-        x, y = velocity[:, 1], velocity[:, 2]
+        x, y = velocity[:, 1], self._rolling * velocity[:, 2]
         lift: Array = self._friction * np.sqrt(x * x + y * y)
         return lift
 

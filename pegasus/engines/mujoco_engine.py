@@ -33,6 +33,7 @@ from pegasus.engines.mujoco_motion import BodyMotion
 from pegasus.engines.mujoco_movers import add_mover
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
 from pegasus.engines.mujoco_rest import ContactRecord
+from pegasus.engines.mujoco_wheels import WHEEL_NUMBERS
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class MujocoEngine:
     def load(self, scene: Scene) -> None:
         """Replace the world by the colliders of a scene, and remove all bodies."""
         spec = mujoco.MjSpec()
+        spec.nuser_geom = WHEEL_NUMBERS
         option = spec.option
         option.integrator = mujoco.mjtIntegrator.mjINT_RK4
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
@@ -209,6 +211,10 @@ class MujocoEngine:
         in the steps, and must not change before.
         """
         self._running().apply(force, torque, free)
+
+    def roll(self, friction: Array, angle: Array) -> None:
+        """Set friction and steering of all wheels; see `Engine.roll`."""
+        self._running().roll(friction, angle)
 
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""

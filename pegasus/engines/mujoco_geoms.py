@@ -13,6 +13,7 @@ from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.engines.mujoco_contacts import SOLVER_PARAMETERS, contact_parameters
 from pegasus.engines.mujoco_feet import FOOT_RADIUS, corners, enclosing_box, feet, raised
+from pegasus.engines.mujoco_wheels import wheel_numbers
 from pegasus.scene.decomposition import (
     PLATE_LIMIT,
     THINNEST,
@@ -37,6 +38,7 @@ _FLAT_MESH_THICKNESS = 0.05
 # world, and of height fields. The world takes part only passively, so that bodies can be left out.
 _USUAL = (1, 1)
 _MEETS_FIELDS = (2, 0)
+_TYRE = (1 | 2, 1)
 _WORLD = (0, 1 | 4)
 _FIELD = (0, 2 | 4)
 SEARCHING = 4
@@ -122,8 +124,10 @@ class MujocoGeoms:
             element: The body in the model.
             collider: Collision shape, posed in the body's frame.
         """
+        # A tyre meets height fields by itself, other shapes by their feet.
+        meets = _USUAL if collider.rolling is None else _TYRE
         for mesh in self._decomposed(collider) or [None]:
-            self._add(element, collider, priority=0, mesh=mesh)
+            self._add(element, collider, priority=0, mesh=mesh, meets=meets)
 
     def add_to_mover(self, element: Any, collider: Collider) -> None:
         """Add a collider of a moving part of the world.
@@ -157,7 +161,7 @@ class MujocoGeoms:
         """
         if not any(self._fields.values()):
             return
-        base = feet(colliders)
+        base = feet([collider for collider in colliders if collider.rolling is None])
         unseen = {"contype": _MEETS_FIELDS[0], "conaffinity": _MEETS_FIELDS[1], "group": UNSEEN, "condim": 3}
         for x, y, z in base.tolist():
             element.add_geom(
@@ -380,7 +384,8 @@ class MujocoGeoms:
         position, orientation = pose or (collider.position, collider.orientation)
         x, y, z, w = (float(c) for c in orientation)
         size = [*collider.size, 0.0, 0.0, 0.0][:3]
-        kind, extra = _GEOM_TYPES[collider.shape], {}
+        kind = _GEOM_TYPES[collider.shape]
+        extra: dict[str, Any] = {}
         if field is not None:
             kind = mujoco.mjtGeom.mjGEOM_HFIELD
             extra = {"hfieldname": field}
@@ -388,6 +393,8 @@ class MujocoGeoms:
             size = [0.0, 0.0, 1.0]
         elif collider.shape is ColliderShape.MESH:
             extra = {"meshname": mesh or self._hull_mesh(collider)}
+        if collider.rolling is not None:
+            extra["userdata"] = wheel_numbers(collider.rolling)
         parent.add_geom(
             type=kind,
             size=size,

@@ -15,6 +15,7 @@ from pegasus.engines.mujoco_proximity import Levels, Proximity
 from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, at_rest, both
 from pegasus.engines.mujoco_sweep import Path, Travel, travel
 from pegasus.engines.mujoco_tumbling import Tumbling
+from pegasus.engines.mujoco_wheels import Wheels
 
 _NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -44,6 +45,7 @@ class BodyMotion:
         self._center_of_mass = model.body_ipos[bodies]
         self._mass = model.body_mass[bodies, None].copy()
         self._tumbling = Tumbling(model, self._count)
+        self._wheels = Wheels(model, self.parts.owner)
         self._has_offset = bool(self._center_of_mass.any())
         self._in_model = False
         self._proximity = Proximity(model, data, self.state, self._end, self.parts.owner)
@@ -123,6 +125,11 @@ class BodyMotion:
             self._proximity.forget(slice(None))
         self.parts.move(now, end)
         self._in_model = False
+
+    def roll(self, friction: Array, angle: Array) -> None:
+        """Set friction and steering of all wheels; see `Engine.roll`."""
+        if self._wheels.set(friction, angle):
+            self._rest = None
 
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
@@ -232,6 +239,7 @@ class BodyMotion:
         mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
         mujoco.mj_factorM(model, data)
+        self._wheels.align(data, start.orientation)
         mujoco.mj_makeConstraint(model, data)
         mujoco.mj_island(model, data)
         carriers = self.parts.carriers(start.orientation)

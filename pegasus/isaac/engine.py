@@ -316,6 +316,9 @@ class IsaacEngine:
         """
         self._bodies.force[...], self._bodies.torque[...] = force, torque
 
+    def roll(self, friction: Array, angle: Array) -> None:
+        """Do nothing: PhysX has one friction for all directions, with which tyres slide."""
+
     def step(self, dt: float) -> None:
         """Advance by dt [s], starting the timeline first where it is stopped.
 

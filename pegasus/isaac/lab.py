@@ -110,6 +110,9 @@ class LabEngine(Engine):
     def remove_bodies(self, ids: BodyIds) -> None:
         """Do nothing: Isaac Lab keeps the bodies."""
 
+    def roll(self, friction: Array, angle: Array) -> None:
+        """Do nothing: PhysX has one friction for all directions, with which tyres slide."""
+
     def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
         """Raise a ConfigError: mass properties are fixed here.
 

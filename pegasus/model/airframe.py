@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.config.airframe_specs import PropulsionSpec, SurfaceMount
+from pegasus.config.airframe_specs import PropulsionSpec, SurfaceMount, WheelSpec
 from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.dynamics import MOTORS, SERVOS, THRUST_CURVES, DrivenMotor, Motor, Servo, ThrustCurve
 from pegasus.dynamics.wings import WINGS, Wing
@@ -50,6 +50,8 @@ class Airframe:
     """Joints by name, in the order of their channels."""
     surfaces: Mapping[str, Mounted] = field(default_factory=dict)
     """Surfaces by name."""
+    wheels: Mapping[str, WheelSpec] = field(default_factory=dict)
+    """Wheels by name."""
     kinds: Mapping[str, Propulsion] = field(default_factory=dict)
     """Kinds of propulsion besides that of the vehicle's fields `motor`, `thrust_curve` and `propeller`."""
     kind_of: tuple[str | None, ...] = ()
@@ -104,32 +106,43 @@ class Airframe:
         for k, placed in enumerate(rotors):
             _require_name(f"rotors.{k}.joint", placed.joint, hinges, "joint")
             _require_name(f"rotors.{k}.propulsion", placed.propulsion, spec.propulsion, "kind of propulsion")
-        _require_use(hinges, surfaces, [rotor.joint for rotor in rotors])
+        for name, wheel in spec.wheels.items():
+            _require_name(f"wheels.{name}.joint", wheel.joint, hinges, "joint")
+            if wheel.brake in hinges:
+                raise ConfigError(
+                    "is the channel of a joint",
+                    field=f"wheels.{name}.brake",
+                    value=wheel.brake,
+                    remedy="rename one",
+                )
+        turned = [rotor.joint for rotor in rotors] + [wheel.joint for wheel in spec.wheels.values()]
+        _require_use(hinges, surfaces, turned)
         return cls(
             hinges,
             surfaces,
+            spec.wheels,
             {name: _propulsion(name, kind) for name, kind in spec.propulsion.items()},
             tuple(rotor.propulsion for rotor in rotors),
             tuple(rotor.joint for rotor in rotors),
         )
 
     @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing but fixed rotors of one kind."""
-        return not (self.hinges or self.surfaces or any(self.kind_of))
+    def brakes(self) -> list[str]:
+        """Channels of brakes."""
+        return list(dict.fromkeys(wheel.brake for wheel in self.wheels.values() if wheel.brake is not None))
 
 
 def _require_use(
-    hinges: Mapping[str, Hinge], surfaces: Mapping[str, Mounted], rotor_joints: list[str | None]
+    hinges: Mapping[str, Hinge], surfaces: Mapping[str, Mounted], turned: list[str | None]
 ) -> None:
     """Raise a ConfigError if a joint turns nothing."""
     for name in hinges:
         mounts = [surface.mount for surface in surfaces.values()]
-        if name not in rotor_joints and not any(name in (*m.controls, m.joint) for m in mounts):
+        if name not in turned and not any(name in (*m.controls, m.joint) for m in mounts):
             raise ConfigError(
                 "turns nothing",
                 field=f"joints.{name}",
-                remedy="name it in controls or joint of a surface or in joint of a rotor, or remove it",
+                remedy="name it in a surface, a rotor or a wheel, or remove it",
             )
 
 

@@ -84,9 +84,9 @@ def machine_of(
             _vector(np.subtract(hinge.position, p.center_of_mass)),
             _vector(hinge.axis),
             Part(type(hinge.servo).law, hinge.servo.parameters()),
-            channel=layout.count + k,
+            channel=k,
         )
-        for k, hinge in enumerate(airframe.hinges.values())
+        for k, hinge in enumerate(airframe.hinges.values(), layout.count + len(airframe.brakes))
     ]
     surfaces = [
         _surface(surface, layout, kinds, p.center_of_mass, joints) for surface in airframe.surfaces.values()
@@ -136,7 +136,7 @@ def _surface(
 
 
 def channels_of(motor: Motor, airframe: Airframe, count: int) -> tuple[Channel, ...]:
-    """Return the channels of a vehicle: the speeds of its rotors, then the angles of its joints.
+    """Return the channels of a vehicle: speeds of its rotors, shares of its brakes, angles of its joints.
 
     Args:
         motor: Motor of the rotors that are not of another kind.
@@ -148,6 +148,7 @@ def channels_of(motor: Motor, airframe: Airframe, count: int) -> tuple[Channel, 
         if kind is not None:
             other = airframe.kinds[kind].motor
             channels[j] = Channel(f"rotor_{j}", "rad/s", other.min_speed, other.max_speed)
+    channels += [Channel(name, "", 0.0, 1.0) for name in airframe.brakes]
     for name, hinge in airframe.hinges.items():
         servo = hinge.servo
         channels.append(Channel(name, "rad", servo.low, servo.high, servo.idle))

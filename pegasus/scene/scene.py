@@ -143,6 +143,16 @@ class ColliderShape(Enum):
 
 
 @dataclass(frozen=True, eq=False)
+class Rolling:
+    """What makes a collider a wheel: it rolls across its axle, and grips along it."""
+
+    axle: Array
+    """Unit direction of the axle in the frame of the body at the steering angle 0, shape (3,)."""
+    friction: float
+    """Coefficient of rolling friction, without the brake."""
+
+
+@dataclass(frozen=True, eq=False)
 class Collider:
     """One collision shape at a pose in the frame of its scene or body."""
 
@@ -166,6 +176,8 @@ class Collider:
     """Unscaled vertices, one array shared by all instances, shape (V, 3); None if equal to `vertices`."""
     scale: Array | None = None
     """Scale, mirror and shear that turn `prototype` into `vertices`, shape (3, 3)."""
+    rolling: Rolling | None = None
+    """Axle and friction of a wheel; None for what does not roll."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.airframe import CONTACT, build_vehicle_stage, feet_height
 from pegasus.scene.colliders import decompose, lowest_point
 from pegasus.scene.gltf import usd_file
-from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.scene.scene import Collider, ColliderShape, Rolling, Scene
 from pegasus.scene.stage import TIME, Notices, cached_file, open_stage, stage_frame
 from pegasus.scene.translation import translate
 
@@ -37,21 +37,25 @@ class VehicleAsset:
         self.spec = place_rotors(spec, self._source)
         """The vehicle with a position for each rotor."""
         self.scene = vehicle_scene(self.spec, self._source)
-        """Geometry and colliders."""
+        """Geometry and colliders, without its wheels."""
+        self.colliders = [*self.scene.colliders, *_wheels(self.spec)]
+        """Collision shapes, with those of its wheels."""
 
     @property
     def lowest_point(self) -> float:
         """Lowest z of the colliders [m]; infinite without any."""
-        return lowest_point(self.scene.colliders)
+        return lowest_point(self.colliders)
 
     @property
     def airframe_bottom(self) -> float:
         """Lowest z of the airframe without its rotors [m]; infinite without colliders."""
+        rotors, wheels = self.spec.rotor_list(), lowest_point(_wheels(self.spec))
         if self.spec.usd is None:
             # The collider of a drawn airframe is a convex hull that includes the rotors.
-            return feet_height(self.spec)
-        rotors = self.spec.rotor_list()
-        return lowest_point([c for c in self.scene.colliders if rotor_of(c.path, rotors) is None])
+            return min(feet_height(self.spec), wheels)
+        return min(
+            lowest_point([c for c in self.scene.colliders if rotor_of(c.path, rotors) is None]), wheels
+        )
 
     def file(self) -> Path:
         """Return the USD file; that of a drawn vehicle is in the user's cache."""
@@ -83,6 +87,22 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
         scene.colliders.append(_box_around(scene, str(root.GetPath()) if root else "/"))
         scene.warnings.append(f"{scene.source}: no collider: the vehicle collides by its bounding box")
     return scene
+
+
+def _wheels(spec: VehicleSpec) -> list[Collider]:
+    """Return the tyres of a vehicle as spheres that roll."""
+    return [
+        Collider(
+            path=f"wheels/{name}",
+            shape=ColliderShape.SPHERE,
+            size=(wheel.radius,),
+            position=np.array(wheel.position),
+            orientation=np.array([0.0, 0.0, 0.0, 1.0]),
+            material=CONTACT,
+            rolling=Rolling(np.array(wheel.axle), wheel.rolling_friction),
+        )
+        for name, wheel in spec.wheels.items()
+    ]
 
 
 @dataclass(frozen=True)
