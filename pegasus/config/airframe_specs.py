@@ -1,16 +1,36 @@
 """Joints, surfaces and further kinds of propulsion as vehicle files describe them."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import Positive, StrictModel, Vec3
 from pegasus.base.errors import ConfigError
 
 Component = dict[str, Any]
+_CHANNEL = re.compile(r"(?!rotor_\d)[A-Za-z]\w*")
+
+
+def channel_name(name: str) -> str:
+    """Return a name of a channel that is not of a rotor.
+
+    Args:
+        name: The name.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    if not _CHANNEL.fullmatch(name):
+        raise ConfigError(
+            "is no name of a channel",
+            value=name,
+            remedy="use letters, digits and underscores; rotor_0 and so on are rotors",
+        )
+    return name
 
 
 class PropellerSpec(StrictModel):
@@ -44,7 +64,7 @@ class JointSpec(StrictModel):
     @field_validator("axis")
     @classmethod
     def _axis_has_a_direction(cls, axis: Vec3) -> Vec3:
-        return unit("axis", axis)
+        return unit(None, axis)
 
 
 class WheelSpec(StrictModel):
@@ -58,7 +78,7 @@ class WheelSpec(StrictModel):
     """Direction of the axle."""
     rolling_friction: Annotated[float, Field(ge=0, le=1)] = 0.03
     """Resistance to rolling by load; 0.02 to 0.05 on asphalt, 0.1 on grass."""
-    brake: str | None = None
+    brake: Annotated[str, AfterValidator(channel_name)] | None = None
     """Channel of its brake, from 0 to 1, at which it no longer rolls; none when left out."""
     joint: str | None = None
     """Joint whose angle steers it about the z axis."""
@@ -68,7 +88,7 @@ class WheelSpec(StrictModel):
     @field_validator("axle")
     @classmethod
     def _axle_has_a_direction(cls, axle: Vec3) -> Vec3:
-        return unit("axle", axle)
+        return unit(None, axle)
 
 
 class SurfaceMount(StrictModel):
@@ -112,11 +132,11 @@ class SurfaceMount(StrictModel):
         return mount, {name: value for name, value in surface.items() if name not in mount}
 
 
-def unit(field: str, direction: Vec3) -> Vec3:
+def unit(field: str | None, direction: Vec3) -> Vec3:
     """Return a direction of unit length.
 
     Args:
-        field: Field of the direction.
+        field: Field of the direction, for the error; None where it is known.
         direction: The direction.
 
     Raises:

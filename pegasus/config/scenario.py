@@ -1,6 +1,5 @@
 """Models of the files that users write: vehicles, worlds and scenarios."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -20,7 +19,7 @@ from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
-from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec, WheelSpec
+from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec, WheelSpec, channel_name
 from pegasus.config.light_specs import LightSpec
 from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
@@ -31,8 +30,6 @@ Component = dict[str, Any]
 M = TypeVar("M", bound=StrictModel)
 
 _LEAST_MASS = 1e-6  # [kg]
-_JOINT = re.compile(r"(?!rotor_\d)[A-Za-z]\w*")
-"""Names of joints, which are not those of channels of rotors."""
 
 
 Angle = Annotated[float, AfterValidator(lambda value: float(finite_angles("", value, ())))]
@@ -113,7 +110,7 @@ class VehicleSpec(StrictModel):
     thrust_curve: Component
     propulsion: dict[str, PropulsionSpec] = {}
     """Motors and propellers of rotors that differ from those of the fields above, by a name of their kind."""
-    joints: dict[str, JointSpec] = {}
+    joints: dict[Annotated[str, AfterValidator(channel_name)], JointSpec] = {}
     """Hinges that servos turn, by the names of their channels."""
     surfaces: dict[str, Component] = {}
     """Wings and tails by name: model and mount, see `pegasus.config.airframe_specs.SurfaceMount`."""
@@ -168,18 +165,6 @@ class VehicleSpec(StrictModel):
                 remedy="no rigid body has these moments; check their order and units (kg m^2)",
             )
         return inertia
-
-    @field_validator("joints")
-    @classmethod
-    def _joints_are_channels(cls, joints: dict[str, JointSpec]) -> dict[str, JointSpec]:
-        for name in joints:
-            if not _JOINT.fullmatch(name):
-                raise ConfigError(
-                    "is no name of a channel",
-                    value=name,
-                    remedy="use letters, digits and underscores; rotor_0 and so on are rotors",
-                )
-        return joints
 
     @field_validator("rotors")
     @classmethod
