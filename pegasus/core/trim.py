@@ -144,8 +144,10 @@ def require_flight(vehicle: StepVehicle, environment: Environment) -> None:
 
 def search_of(vehicle: StepVehicle, environment: Environment | None) -> SteadySearch:
     """Return the search for steady flights of the first copy of a vehicle; see `trim`."""
-    environment = environment or getattr(vehicle, "environment", None) or Environment()
-    conditions = Conditions.of(environment, np.asarray(vehicle.state.position[:1]))
+    if environment is None:
+        # It is set once the vehicle has joined a simulation.
+        environment = getattr(vehicle, "environment", None)
+    conditions = Conditions.of(environment or Environment(), np.asarray(vehicle.state.position[:1]))
     return SteadySearch(vehicle.machines[0], conditions)
 
 

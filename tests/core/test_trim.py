@@ -59,7 +59,7 @@ def test_only_the_pusher_drives_on_the_wings():
     fast = trim(vehicle, 12.0).command
     np.testing.assert_array_equal(fast[:4], 0.0)
     assert fast[4] > 100.0
-    assert stall_speed(vehicle) > 5.0
+    assert 5.0 < (stall_speed(vehicle) or 0.0) < 12.0
     slow = trim(vehicle, 3.0)
     assert (slow.command[:4] > 300.0).all()
 
