@@ -7,12 +7,13 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.design import stall_speed, trim
+from pegasus.dynamics.wings import FullRangeWing
 
-WING = {"model": "full_range", "area": 0.4, "span": 2.0, "zero_lift_angle": -0.04}
-TAIL = {"model": "full_range", "area": 0.06, "span": 0.5, "flap_chord": 0.4}
+WING = {"area": 0.4, "span": 2.0, "zero_lift_angle": -0.04}
+TAIL = {"area": 0.06, "span": 0.5, "flap_chord": 0.4}
 SURFACES = {
-    "wing": {"position": [-0.02, 0, 0], **WING},
-    "tail": {"position": [-1.0, 0, 0], "controls": ["elevator"], **TAIL},
+    "wing": {"model": "full_range", "position": [-0.02, 0, 0], **WING},
+    "tail": {"model": "full_range", "position": [-1.0, 0, 0], "controls": ["elevator"], **TAIL},
     "fin": {"model": "full_range", "position": [-1.0, 0, 0], "upward": [0, 1, 0], "area": 0.04, "span": 0.2},
 }
 BASE = {
@@ -76,6 +77,18 @@ def test_nacelles_tilt_forward():
     assert (hover.command[:4] > 300.0).all()
 
 
+def test_glide():
+    """A glide with resting rotors would be steeper or flatter than drag by lift, or turn the rotors."""
+    found = trim(Multirotor(pushed()), 11.0, None)
+    angles = np.array([found.angle_of_attack])
+    parts = [(FullRangeWing(**WING), ()), (FullRangeWing(**TAIL), (float(found.command[5]),))]
+    coefficients = [(w.area, *w.polar(angles, deflection)) for w, deflection in parts]
+    lift = sum(area * float(cl[0]) for area, cl, _, _ in coefficients)
+    drag = sum(area * float(cd[0]) for area, _, cd, _ in coefficients) + 0.04 * 0.02
+    assert math.tan(-found.climb) == pytest.approx(drag / lift, rel=1e-6)
+    np.testing.assert_array_equal(found.command[:5], 0.0)
+
+
 def test_without_rudder_or_ailerons_it_turns_by_sideslip_or_not_at_all():
     """A turn that nothing holds would be a trim."""
     glider = {**pushed(), "rotors": pushed()["rotors"][4:]}
@@ -88,7 +101,9 @@ def test_without_rudder_or_ailerons_it_turns_by_sideslip_or_not_at_all():
 def test_aircraft_that_hover_or_glide_join():
     """A VTOL would be refused for its wings, or a glider for its thrust."""
     glider = {**pushed(), "name": "glider", "rotors": pushed()["rotors"][4:]}
-    glider["propulsion"] = {"pusher": {**glider["propulsion"]["pusher"], "motor": {"model": "ideal", "max_speed": 1.0}}}
+    glider["propulsion"] = {
+        "pusher": {**glider["propulsion"]["pusher"], "motor": {"model": "ideal", "max_speed": 1.0}}
+    }
     stub = {**pushed(), "name": "stub", "surfaces": {"tail": {**SURFACES["tail"], "area": 0.001}}}
     with Simulation("flat") as sim:
         for described in (pushed(), tilting(), glider, stub):
