@@ -2,14 +2,15 @@
 
 from pegasus.base.registry import Registry
 from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
+from pegasus.dynamics.wings.full_range import FullRangeWing
 from pegasus.dynamics.wings.lift_drag import LiftDrag
 from pegasus.dynamics.wings.wing import Wing
 
 WINGS: Registry[Wing] = Registry(
     "wing model",
     group="pegasus.wings",
-    shipped={"lift_drag": LiftDrag, "advanced_lift_drag": AdvancedLiftDrag},
+    shipped={"lift_drag": LiftDrag, "advanced_lift_drag": AdvancedLiftDrag, "full_range": FullRangeWing},
 )
 """Wings by their name in YAML."""
 
-__all__ = ["WINGS", "AdvancedLiftDrag", "LiftDrag", "Wing"]
+__all__ = ["WINGS", "AdvancedLiftDrag", "FullRangeWing", "LiftDrag", "Wing"]
