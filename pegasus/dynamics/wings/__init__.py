@@ -2,6 +2,7 @@
 
 from pegasus.base.registry import Registry
 from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
+from pegasus.dynamics.wings.derivatives import AirframeDerivatives, Expansion
 from pegasus.dynamics.wings.full_range import FullRangeWing
 from pegasus.dynamics.wings.lift_drag import LiftDrag
 from pegasus.dynamics.wings.wing import Wing
@@ -9,8 +10,21 @@ from pegasus.dynamics.wings.wing import Wing
 WINGS: Registry[Wing] = Registry(
     "wing model",
     group="pegasus.wings",
-    shipped={"lift_drag": LiftDrag, "advanced_lift_drag": AdvancedLiftDrag, "full_range": FullRangeWing},
+    shipped={
+        "lift_drag": LiftDrag,
+        "advanced_lift_drag": AdvancedLiftDrag,
+        "full_range": FullRangeWing,
+        "derivatives": AirframeDerivatives,
+    },
 )
 """Wings by their name in YAML."""
 
-__all__ = ["WINGS", "AdvancedLiftDrag", "FullRangeWing", "LiftDrag", "Wing"]
+__all__ = [
+    "WINGS",
+    "AdvancedLiftDrag",
+    "AirframeDerivatives",
+    "Expansion",
+    "FullRangeWing",
+    "LiftDrag",
+    "Wing",
+]

@@ -121,8 +121,9 @@ class FullRangeWing(Wing):
     In attached flow the lift coefficient is CL = a (alpha - zero_lift_angle + sum tau_j delta_j), with the
     slope of a finite wing a = pi AR / (1 + sqrt(1 + (pi AR / section_slope)^2)) (Helmbold; Beard and McLain
     2012, sec. 4.2), and the flap effectiveness tau of thin aerofoils times `flap_efficiency`. Drag is
-    skin_drag + CL^2 / (pi e AR), and 1.7 E^1.38 sin^2 delta of the flaps by their share of the span (McCormick
-    1995, chap. 3). Moments of camber and flaps are lift at the middle of the chord rather than at its quarter.
+    skin_drag + CL^2 / (pi e AR), and 1.7 E^1.38 sin^2 delta of the flaps by their share of the span
+    (McCormick 1995, chap. 3). Moments of camber and flaps are lift at the middle of the chord rather than at
+    its quarter.
 
     Beyond stall the wing is a flat plate with the normal force
 
@@ -133,8 +134,8 @@ class FullRangeWing(Wing):
     sigmoid of Beard and McLain (eq. 4.10) over the angle of attack of the wing, whatever its flaps. The
     structure is that of Khan and Nahon 2015.
 
-    The angle of attack is that of the flow at three quarters of the chord (Pistolesi), which gives the lift of
-    pitching. Flow along the span gives skin drag alone. Rolling and yawing act through the velocity of the
+    The angle of attack is that of the flow at three quarters of the chord (Pistolesi), which gives the lift
+    of pitching. Flow along the span gives skin drag alone. Rolling and yawing act through the velocity of the
     reference point: make a wing of a left and a right half.
 
     Each part of the force is across or against the velocity of its own place, so that still air never gives
