@@ -2,6 +2,7 @@
 
 from pegasus.base.registry import Registry
 from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
+from pegasus.dynamics.wings.avl import read_avl
 from pegasus.dynamics.wings.derivatives import AirframeDerivatives, Expansion
 from pegasus.dynamics.wings.full_range import FullRangeWing
 from pegasus.dynamics.wings.lift_drag import LiftDrag
@@ -27,4 +28,5 @@ __all__ = [
     "FullRangeWing",
     "LiftDrag",
     "Wing",
+    "read_avl",
 ]
