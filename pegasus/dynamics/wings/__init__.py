@@ -5,6 +5,7 @@ from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
 from pegasus.dynamics.wings.avl import read_avl
 from pegasus.dynamics.wings.derivatives import AirframeDerivatives, Expansion
 from pegasus.dynamics.wings.full_range import FullRangeWing
+from pegasus.dynamics.wings.jsbsim import read_jsbsim
 from pegasus.dynamics.wings.lift_drag import LiftDrag
 from pegasus.dynamics.wings.wing import Wing
 
@@ -29,4 +30,5 @@ __all__ = [
     "LiftDrag",
     "Wing",
     "read_avl",
+    "read_jsbsim",
 ]

@@ -23,7 +23,8 @@ _LEAST = 1e-300
 _COEFFICIENTS = ("CL", "CD", "CY", "Cl", "Cm", "Cn")
 
 Coefficient = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
-"""Number; numbers at even steps of the angle of attack; or rows of them, each at even steps of sideslip."""
+"""Number; numbers at even steps of the angle of attack; or rows of them, each at even steps of sideslip.
+A single row does not depend on the angle of attack."""
 Controls = float | tuple[float | tuple[float, ...] | tuple[tuple[float, ...], ...], ...]
 """Coefficient of one control surface that is a number, or coefficients of each."""
 
@@ -53,7 +54,7 @@ class Tabulated:
     """Coefficient of the law."""
 
     dimensions: int
-    """0 for a number, 1 for a table over alpha, 2 for one over alpha and beta; -1 for nothing."""
+    """0 for a number, 1 for a table over alpha, 2 over alpha and beta, 3 over beta; -1 for nothing."""
     values: tuple[float, ...]
 
 
@@ -139,8 +140,12 @@ def looked_up(c: Tabulated, at: Place, columns: int) -> Real:
     if c.dimensions == 1:
         low = c.values[at.row]
         return low + at.row_share * (c.values[at.row + 1] - low)
-    first = at.row * columns + at.column
+    first = at.column
+    if c.dimensions == 2:
+        first = at.row * columns + at.column
     low = c.values[first] + at.column_share * (c.values[first + 1] - c.values[first])
+    if c.dimensions == 3:
+        return low
     second = first + columns
     high = c.values[second] + at.column_share * (c.values[second + 1] - c.values[second])
     return low + at.row_share * (high - low)
@@ -308,11 +313,12 @@ class AirframeDerivatives(Wing):
 
     def _check_tables(self) -> None:
         tables = self._tables()
-        rows = {len(value) for value in tables.values()}
         for field, value in tables.items():
-            require(self.alpha_range is not None, field, value, "needs alpha_range")
-            require(len(value) >= 2, field, value, "must have two values at least")
-            require(len(rows) == 1, field, value, "tables must have equal numbers of values over alpha")
+            if len(value) != 1 or not isinstance(value[0], tuple):
+                require(self.alpha_range is not None, field, value, "needs alpha_range")
+                require(len(value) >= 2, field, value, "must have two values at least")
+                even = len(value) == self._rows()
+                require(even, field, value, f"must have {self._rows()} values over alpha, as another table")
             pairs = [row for row in value if isinstance(row, tuple)]
             if pairs:
                 require(self.beta_range is not None, field, value, "needs beta_range")
@@ -320,6 +326,9 @@ class AirframeDerivatives(Wing):
                 require(
                     even and self._columns() >= 2, field, value, "must have rows of equal length, 2 at least"
                 )
+
+    def _rows(self) -> int:
+        return next((len(table) for table in self._tables().values() if len(table) > 1), 2)
 
     def _columns(self) -> int:
         rows = (row for table in self._tables().values() for row in table if isinstance(row, tuple))
@@ -332,13 +341,12 @@ class AirframeDerivatives(Wing):
 
     def parameters(self) -> DerivativeParameters:
         """Return the parameters of the law."""
-        rows = next((len(table) for table in self._tables().values()), 2)
         columns = self._columns()
         return DerivativeParameters(
             half_area=0.5 * self.area,
             half_span=0.5 * self.span,
             half_chord=0.5 * self.chord,
-            alpha=_grid(self.alpha_range, rows),
+            alpha=_grid(self.alpha_range, self._rows()),
             beta=_grid(self.beta_range, columns),
             columns=columns,
             stalls=self.stall_angle is not None,
@@ -365,7 +373,8 @@ def _tabulated(value: Coefficient) -> Tabulated:
     if not isinstance(value, tuple):
         return Tabulated(0 if value else -1, (float(value),))
     rows = [row if isinstance(row, tuple) else (row,) for row in value]
-    return Tabulated(2 if isinstance(value[0], tuple) else 1, tuple(float(v) for row in rows for v in row))
+    dimensions = 1 if not isinstance(value[0], tuple) else 2 if len(rows) > 1 else 3
+    return Tabulated(dimensions, tuple(float(v) for row in rows for v in row))
 
 
 def _expanded(given: Expansion) -> Expanded:

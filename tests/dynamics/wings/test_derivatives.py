@@ -23,6 +23,7 @@ TABLES = AirframeDerivatives(
     CL=Expansion(zero=tuple(np.sin(4 * ALPHAS).tolist()), q=5.0, delta=(0.3, tuple(ALPHAS.tolist()))),
     CD=Expansion(zero=tuple((0.03 + ALPHAS**2).tolist())),
     CD_magnitude=(0.05, 0.1),
+    CY=Expansion(zero=(tuple(BETAS.tolist()),)),
     Cl=Expansion(zero=tuple(map(tuple, GRID.tolist())), p=-0.4),
     Cm=Expansion(alpha=-0.5, delta=(-1.0, tuple(map(tuple, GRID.tolist())))),
     wind_axes=True,
@@ -60,7 +61,10 @@ def test_tables_against_scipy():
             [math.cos(alpha) * math.cos(beta), -math.sin(beta), -math.sin(alpha) * math.cos(beta)]
         )
         up = np.array([math.sin(alpha), 0.0, math.cos(alpha)])
-        np.testing.assert_allclose(wrench[:3], pressure * (lift * up - drag * wind), atol=1e-10)
+        aside = np.array(
+            [-math.cos(alpha) * math.sin(beta), -math.cos(beta), math.sin(alpha) * math.sin(beta)]
+        )
+        np.testing.assert_allclose(wrench[:3], pressure * (lift * up - drag * wind + b * aside), atol=1e-10)
         surface = both((a, b))
         pitch = -0.5 * alpha - 0.1 - 0.2 * surface
         np.testing.assert_allclose(
@@ -112,11 +116,12 @@ def test_parameters_as_in_a_file():
         ({"stall_angle": -0.1}, "^x.stall_angle = -0.1: must be above 0, or left out"),
         ({"alpha_range": [0.3, 0.1]}, "^x.alpha_range .* must rise, within -pi and pi rad"),
         ({"CL": {"zero": [0.1, 0.2]}}, "^x.CL.zero .* needs alpha_range"),
+        ({"alpha_range": [0, 1], "CL": {"zero": []}}, "^x.CL.zero .* two values at least"),
         ({"alpha_range": [0, 1], "CL": {"zero": [0.1]}}, "^x.CL.zero .* two values at least"),
         ({"alpha_range": [0, 1], "CL": {"zero": [[0.1, 1], [1, 2]]}}, "^x.CL.zero .* needs beta_range"),
         (
             {"alpha_range": [0, 1], "CL": {"zero": [1, 2]}, "CD": {"q": [1, 2, 3]}},
-            "^x.CL.zero .* equal numbers",
+            "^x.CD.q .* must have 2 values over alpha",
         ),
         (
             {"alpha_range": [0, 1], "beta_range": [0, 1], "CL": {"zero": [[1, 2], [1, 2, 3]]}},
