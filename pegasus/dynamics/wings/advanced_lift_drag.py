@@ -11,7 +11,6 @@ from pegasus.base.step_math import (
     Vec3,
     atan2,
     cross,
-    dot,
     length,
     magnitude,
     maximum,
@@ -24,8 +23,6 @@ from pegasus.dynamics.wings.wing import (
     Wing,
     each,
     known,
-    known_axis,
-    require_axes,
     unstalled,
 )
 
@@ -84,8 +81,6 @@ class AdvancedLiftDragParameters:
     half_span: float
     half_chord: float
     cp: Triple
-    forward: Triple
-    upward: Triple
 
 
 def by_controls(slopes: Slopes, deflection: Reals) -> Real:
@@ -106,16 +101,13 @@ def advanced_lift_drag(
 ) -> tuple[Vec3, Vec3]:
     """Return force and torque; see `AdvancedLiftDrag`."""
     center = vector(p.cp)
-    forward = vector(p.forward)
-    upward = vector(p.upward)
-    right = cross(forward, upward)
     flow = velocity + cross(rate, center)
-    ahead = dot(flow, forward)
-    down = -dot(flow, upward)
+    ahead = flow[0]
+    down = -flow[2]
     plane = ahead * ahead + down * down
     speed = sqrt(maximum(plane, _SLOWEST))
     alpha = atan2(down, ahead)
-    beta = atan2(dot(flow, right), ahead)
+    beta = atan2(-flow[1], ahead)
     sine = down / speed
     cosine = ahead / speed
     rolling = rate[0] * p.half_span
@@ -144,13 +136,13 @@ def advanced_lift_drag(
     lift = (cl * speed + by_rates(p.lift, rolling, pitching, yawing)) * pressure
     drag = (cd * speed + by_rates(p.drag, rolling, pitching, yawing)) * pressure
     side = (cy * speed + by_rates(p.side, rolling, pitching, yawing)) * pressure
-    force = forward * (lift * sine - drag * cosine) + upward * (lift * cosine + drag * sine) + right * side
+    force = Vec3(lift * sine - drag * cosine, -side, lift * cosine + drag * sine)
     by_span = 2.0 * p.half_span * pressure
     by_chord = 2.0 * p.half_chord * pressure
-    torque = (
-        forward * ((roll * speed + by_rates(p.roll, rolling, pitching, yawing)) * by_span)
-        + right * ((pitch * speed + by_rates(p.pitch, rolling, pitching, yawing)) * by_chord)
-        - upward * ((yaw * speed + by_rates(p.yaw, rolling, pitching, yawing)) * by_span)
+    torque = Vec3(
+        (roll * speed + by_rates(p.roll, rolling, pitching, yawing)) * by_span,
+        -(pitch * speed + by_rates(p.pitch, rolling, pitching, yawing)) * by_chord,
+        -(yaw * speed + by_rates(p.yaw, rolling, pitching, yawing)) * by_span,
     )
     return force, cross(center, force) + torque
 
@@ -161,9 +153,9 @@ class AdvancedLiftDrag(Wing):
 
     Coefficients are sums over the angle of attack alpha, the angle of sideslip beta = atan2(v_right,
     v_forward), the nondimensional rates p b / (2 V), q c / (2 V) and r b / (2 V), and the deflections, by
-    degree as AVL gives them; V is the speed in the plane of forward and upward. Lift, drag and side force are
-    along the stability axes, the moments (Cell, Cem, Cen) about the axes forward, right and down. The share
-    sigma of the flow that is stalled (Beard and McLain 2012, eq. 4.10) blends
+    degree as AVL gives them; V is the speed in the plane of x and z. Lift, drag and side force are along the
+    stability axes, the moments (Cell, Cem, Cen) about the axes forward, right and down. The share sigma of
+    the flow that is stalled (Beard and McLain 2012, eq. 4.10) blends
 
         CL = (1 - sigma) (CL0 + CLa alpha) + sigma 2 sgn(alpha) sin^2 alpha cos alpha,
         CD = (1 - sigma) (CD0 + CL^2 / (pi AR eff)) + sigma CD_plate sin^2 alpha,
@@ -171,8 +163,8 @@ class AdvancedLiftDrag(Wing):
     with CD_plate = 2 / (1 + exp(-0.224 - 0.115 max(AR, 1 / AR))). All acts at cp. At the angle of attack 0
     the plugin divides 0 by 0 and gives no force; this model has the limit there. The pitching moment is
     Cem0 + Cema alpha + Cemb beta + ..., as in Gazebo classic; Gazebo Sim 8 to 10 overwrites the first two
-    terms by the third. As in the plugin, the rates are about x, -y and -z of the frame of the wing, whatever
-    forward is: turn the frame of the wing rather than its forward axis.
+    terms by the third. The plugin takes the rates about the axes of the link whatever its `forward` is, this
+    model about those of the wing.
 
     A linear model adds energy far from the states that its derivatives were made for: fast rotation in slow
     flow, large sideslip, or a control surface with a negative CD_ctrl.
@@ -243,10 +235,6 @@ class AdvancedLiftDrag(Wing):
     Cen_ctrl: Derivative = ()
     cp: Triple = (0.0, 0.0, 0.0)
     """Point where the coefficients hold, relative to the reference point [m]."""
-    forward: Triple = (1.0, 0.0, 0.0)
-    """Direction of flight at the angle of attack 0; scaled to unit length."""
-    upward: Triple = (0.0, 0.0, 1.0)
-    """Direction of lift in that flight, at a right angle to forward; scaled to unit length."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -255,9 +243,7 @@ class AdvancedLiftDrag(Wing):
         require(self.mac is None or self.mac > 0, "mac", self.mac, "must be above 0 m, or left out")
         require(self.alpha_stall > 0, "alpha_stall", self.alpha_stall, "must be above 0 rad")
         require(self.M > 0, "M", self.M, "must be above 0 1/rad")
-        for field in ("cp", "forward", "upward"):
-            require_vector(field, getattr(self, field))
-        require_axes(self.forward, self.upward)
+        require_vector("cp", self.cp, unit="m")
         for field in ("direction", *(f"{name}_ctrl" for name in _COEFFICIENTS)):
             values = each(getattr(self, field))
             require(
@@ -279,7 +265,7 @@ class AdvancedLiftDrag(Wing):
         plate = 2.0 / (1.0 + math.exp(_PLATE[0] + _PLATE[1] * max(self.AR, 1.0 / self.AR)))
         own = {f.name for f in fields(self)} & {f.name for f in fields(AdvancedLiftDragParameters)}
         drag, side, lift, roll, pitch, yaw = map(self._slopes, _COEFFICIENTS)
-        same = {name: known(getattr(self, name)) for name in own - {"cp", "forward", "upward"}}
+        same = {name: known(getattr(self, name)) for name in own - {"cp"}}
         return AdvancedLiftDragParameters(
             **same,
             drag=drag, side=side, lift=lift, roll=roll, pitch=pitch, yaw=yaw,
@@ -289,8 +275,6 @@ class AdvancedLiftDrag(Wing):
             half_span=0.5 * span,
             half_chord=0.5 * chord,
             cp=tuple(map(known, self.cp)),  # type: ignore[arg-type]
-            forward=known_axis(self.forward),
-            upward=known_axis(self.upward),
         )  # fmt: skip
 
     def _slopes(self, name: str) -> Slopes:

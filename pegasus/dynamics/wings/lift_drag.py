@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import (
+    NOTHING,
+    Known,
     Real,
     Reals,
     Vec3,
@@ -18,7 +20,7 @@ from pegasus.base.step_math import (
     sqrt,
     vector,
 )
-from pegasus.dynamics.wings.wing import Derivative, Triple, Wing, each, known, known_axis, require_axes
+from pegasus.dynamics.wings.wing import Derivative, Triple, Wing, each, known
 
 _HALF_TURN = math.pi
 _RIGHT_ANGLE = 0.5 * math.pi
@@ -48,8 +50,6 @@ class LiftDragParameters:
     cm_by_control: tuple[float, ...]
     half_area: float
     cp: Triple
-    forward: Triple
-    upward: Triple
     radial_symmetry: bool
     reversible: bool
     has_moment: bool
@@ -77,14 +77,14 @@ def lift_drag(
 ) -> tuple[Vec3, Vec3]:
     """Return force and torque; see `LiftDrag`."""
     center = vector(p.cp)
-    forward = vector(p.forward)
-    upward = vector(p.upward)
+    forward = Vec3(Known(1.0), NOTHING, NOTHING)
+    upward = Vec3(NOTHING, NOTHING, Known(1.0))
     flow = velocity + cross(rate, center)
-    ahead = dot(flow, forward)
+    ahead = flow[0]
     squared_speed = maximum(dot(flow, flow), _LEAST)
     if p.radial_symmetry:
         # Upward is against the flow across the forward axis.
-        aside = flow - forward * ahead
+        aside = Vec3(NOTHING, flow[1], flow[2])
         upward = aside * (-1.0 / sqrt(maximum(dot(aside, aside), _LEAST)))
     up = dot(flow, upward)
     span = cross(forward, upward)
@@ -126,8 +126,8 @@ def lift_drag(
 class LiftDrag(Wing):
     """Wing of Gazebo's LiftDrag plugin, with the plugin's names of parameters.
 
-    In the plane of forward and upward, with the angle of attack alpha = a0 + atan2(-v_up, v_forward), the
-    sweep factor s = 1 - (v_span / |v|)^2, and the dynamic pressure q = (rho / 2) (v_forward^2 + v_up^2):
+    In the plane of x and z, with the angle of attack alpha = a0 + atan2(-v_z, v_x), the sweep factor
+    s = 1 - (v_y / |v|)^2, and the dynamic pressure q = (rho / 2) (v_x^2 + v_z^2):
 
         cl = s cla alpha + control_joint_rad_to_cl delta,
         cd = s |cda alpha|,
@@ -148,7 +148,7 @@ class LiftDrag(Wing):
     law: ClassVar[Any] = staticmethod(lift_drag)
 
     a0: float = 0.0
-    """Angle of attack in flow along the forward axis [rad], from -pi/2 to pi/2."""
+    """Angle of attack in flow along x [rad], from -pi/2 to pi/2."""
     cla: float = 1.0
     """Slope of the lift coefficient below stall [1/rad]."""
     cda: float = 0.01
@@ -165,10 +165,6 @@ class LiftDrag(Wing):
     """Slope of the moment coefficient beyond stall [m/rad]."""
     cp: Triple = (0.0, 0.0, 0.0)
     """Centre of pressure relative to the reference point [m]."""
-    forward: Triple = (1.0, 0.0, 0.0)
-    """Direction of flight at the angle of attack a0; scaled to unit length."""
-    upward: Triple = (0.0, 0.0, 1.0)
-    """Direction of lift in that flight, at a right angle to forward; scaled to unit length."""
     control_joint_rad_to_cl: Derivative = ()
     """Change of the lift coefficient by the deflection of each control surface [1/rad]."""
     cm_delta: Derivative = ()
@@ -187,9 +183,7 @@ class LiftDrag(Wing):
             self.alpha_stall,
             "must be above 0, to pi/2 rad",
         )
-        for field in ("cp", "forward", "upward"):
-            require_vector(field, getattr(self, field))
-        require_axes(self.forward, self.upward)
+        require_vector("cp", self.cp, unit="m")
         moments = each(self.cm_delta)
         require(
             not moments or len(moments) == self.control_count,
@@ -223,8 +217,6 @@ class LiftDrag(Wing):
             cm_by_control=moments,
             half_area=0.5 * self.area,
             cp=tuple(map(known, self.cp)),  # type: ignore[arg-type]
-            forward=known_axis(self.forward),
-            upward=known_axis(self.upward),
             radial_symmetry=self.radial_symmetry,
             reversible=self.reversible,
             has_moment=any((self.cma, self.cma_stall, *moments)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.step_math import NOTHING, Known, Real, Reals, Vec3, exp
+from pegasus.base.step_math import NOTHING, Real, Reals, Vec3, exp
 
 Triple = tuple[float, float, float]
 Derivative = float | tuple[float, ...]
@@ -80,26 +80,9 @@ def known(value: float) -> float:
     return NOTHING if value == 0.0 else float(value)
 
 
-def known_axis(axis: Triple) -> Triple:
-    """Return a unit vector whose components 0, 1 and -1 are known numbers."""
-    size = math.sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2])
-    x, y, z = (known(v / size) for v in axis)
-    x, y, z = (Known(v) if abs(v) == 1.0 else v for v in (x, y, z))
-    return x, y, z
-
-
 def each(value: Derivative) -> tuple[float, ...]:
     """Return a derivative by each control surface."""
     return value if isinstance(value, tuple) else (value,)
-
-
-def require_axes(forward: Triple, upward: Triple) -> None:
-    """Raise a ConfigError unless two axes are at a right angle."""
-    sizes = [math.sqrt(sum(v * v for v in axis)) for axis in (forward, upward)]
-    require(sizes[0] > 1e-9, "forward", forward, "must not be zero")
-    require(sizes[1] > 1e-9, "upward", upward, "must not be zero")
-    cosine = sum(a * b for a, b in zip(forward, upward, strict=True)) / (sizes[0] * sizes[1])
-    require(abs(cosine) < 1e-6, "upward", upward, f"must be at a right angle to forward, {forward}")
 
 
 def unstalled(alpha: Real, alpha_stall: Real, sharpness: Real) -> Real:

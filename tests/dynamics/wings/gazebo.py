@@ -13,7 +13,7 @@ def unit(v):
 
 def lift_drag(wing, velocity, rate, deflection, rho):
     """Return force and torque about the reference point, for link axes that are those of the world."""
-    cp, forward, upward = np.array(wing.cp), unit(np.array(wing.forward)), unit(np.array(wing.upward))
+    cp, forward, upward = np.array(wing.cp), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
     none = np.zeros(3), np.zeros(3)
     vel = velocity + np.cross(rate, cp)
     if np.linalg.norm(vel) <= 0.01 or (not wing.reversible and forward @ vel <= 0):
@@ -55,7 +55,7 @@ def lift_drag(wing, velocity, rate, deflection, rho):
 
 def advanced_lift_drag(w, velocity, rate, deflection, rho):
     """Return force and torque about the reference point, for link axes that are those of the world."""
-    cp, x, z = np.array(w.cp), unit(np.array(w.forward)), -unit(np.array(w.upward))
+    cp, x, z = np.array(w.cp), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, -1.0])
     y = np.cross(z, x)
     vel = velocity + np.cross(rate, cp)
     in_plane = vel - (vel @ y) * y

@@ -17,10 +17,10 @@ PX4_WING = {
     "control_joint_rad_to_cl": -0.3,
 }  # fmt: skip
 """Left wing of PX4's plane."""
-RUDDER = {**PX4_WING, "a0": 0.0, "cp": (-0.5, 0.0, 0.05), "area": 0.02, "upward": (0.0, 1.0, 0.0)}
+RUDDER = {**PX4_WING, "a0": 0.0, "cp": (-0.5, 0.0, 0.05), "area": 0.02}
 TAILSITTER = {
-    **PX4_WING, "alpha_stall": 0.6391428111, "cp": (0.0, 0.3, 0.0), "area": 0.15, "forward": (0.0, 0.0, 1.0),
-    "upward": (-1.0, 0.0, 0.0), "control_joint_rad_to_cl": -0.5, "cm_delta": -0.3,
+    **PX4_WING, "alpha_stall": 0.6391428111, "cp": (0.0, 0.3, 0.0), "area": 0.15,
+    "control_joint_rad_to_cl": -0.5, "cm_delta": -0.3,
 }  # fmt: skip
 LIFT_DRAGS = {
     "wing": LiftDrag(**PX4_WING),
@@ -28,8 +28,7 @@ LIFT_DRAGS = {
     "tailsitter": LiftDrag(**TAILSITTER),
     "moments": LiftDrag(**PX4_WING, cma=0.2, cma_stall=-0.4, cm_delta=0.1),
     "body": LiftDrag(area=0.1, cla=1.5, cda=0.4, alpha_stall=0.5, radial_symmetry=True, cp=(-0.1, 0.0, 0.02)),
-    "reversible": LiftDrag(**{**PX4_WING, "reversible": True, "a0": -0.3, "forward": (0.6, 0.0, 0.8),
-                              "upward": (-0.8, 0.0, 0.6)}),
+    "reversible": LiftDrag(**{**PX4_WING, "reversible": True, "a0": -0.3}),
     "no_control": LiftDrag(**{**PX4_WING, "control_joint_rad_to_cl": ()}),
 }  # fmt: skip
 PX4_AIRFRAME = {
@@ -55,7 +54,6 @@ MORE = {
 AIRFRAMES = {
     "plane": AdvancedLiftDrag(**PX4_AIRFRAME, **CONTROLS),
     "every_term": AdvancedLiftDrag(**{**PX4_AIRFRAME, **CONTROLS, **MORE}),
-    "turned": AdvancedLiftDrag(**PX4_AIRFRAME, forward=(0.0, 0.0, 1.0), upward=(-1.0, 0.0, 0.0)),
 }
 
 
@@ -135,14 +133,6 @@ def test_polar_of_a_wing():
         (
             {"model": "lift_drag", "area": 1, "alpha_stall": 0},
             "surfaces.left.alpha_stall = 0.0: must be above 0",
-        ),
-        (
-            {"model": "lift_drag", "area": 1, "upward": [1, 0, 1]},
-            "surfaces.left.upward .* at a right angle to forward",
-        ),
-        (
-            {"model": "lift_drag", "area": 1, "forward": [0, 0, 0]},
-            "surfaces.left.forward .*: must not be zero",
         ),
         (
             {"model": "lift_drag", "area": 1, "control_joint_rad_to_cl": [1, 2], "cm_delta": 0.1},
