@@ -45,6 +45,7 @@ from pegasus.control import Controller
 from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
+from pegasus.dynamics.wings import WINGS, Expansion
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
 from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
@@ -62,6 +63,7 @@ REGISTRIES = {
     "Thrust curve": THRUST_CURVES,
     "Battery": BATTERIES,
     "Drag": DRAGS,
+    "Wing": WINGS,
     "Ground effect": GROUND_EFFECTS,
     "Downwash": DOWNWASHES,
     "Sensor": SENSORS,
@@ -95,6 +97,7 @@ OTHERS = {
     "Fields of a `ring` of rotors": RotorRing,
     "Fields of `body`": BodySpec,
     "Fields of `propeller`": PropellerSpec,
+    "Fields of a `coefficient`": Expansion,
     "Fields of a `world` file": WorldSpec,
     "Fields of `origin`": OriginSpec,
     "Fields of `steel`": SteelSpec,
