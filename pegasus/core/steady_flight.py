@@ -18,8 +18,8 @@ _STEADY = 1e-9
 """Accelerations by gravity up to which flight is steady."""
 _ALONG = 0.5
 """Component of a rotor's axis along the flight from which the rotor drives an aircraft forward."""
-_MOST_STEPS = 30
-_COST_STEPS = 24
+_MOST_STEPS = 20
+_COST_STEPS = 12
 """Steps in which the cost counts; the last ones only solve the equations."""
 _EXACT = 1e-11
 """Size of what is left at a solution."""
@@ -58,7 +58,8 @@ class Found:
     """Commands by channel, shape (U,)."""
     flight: Flight
     left: Array
-    """Acceleration, and angular acceleration times the radius of gyration, by gravity, shape (6,)."""
+    """Acceleration, angular acceleration times the radius of gyration, and side force by mass where there must
+    be none; by gravity, shape (6,) or (7,)."""
 
     @property
     def is_steady(self) -> bool:
@@ -130,8 +131,8 @@ class SteadySearch:
         for winged in (True, False):
             if winged and not (self._drives.any() or climb is None):
                 continue
-            for slips in (False, True):
-                found = self._found(self._search(winged, slips, climb), airspeed, turn_rate)
+            for coordinated in (True, False):
+                found = self._found(self._search(winged, climb), airspeed, turn_rate, coordinated)
                 if found.is_steady:
                     return found
                 if best is None or _size(found.left) < _size(best.left):
@@ -141,12 +142,11 @@ class SteadySearch:
         assert best is not None
         return best
 
-    def _search(self, winged: bool, slips: bool, climb: float | None) -> Search:
+    def _search(self, winged: bool, climb: float | None) -> Search:
         """Return the bounds of a search.
 
         Args:
             winged: Whether to fly on the wings: rotors along the flight drive, the others rest.
-            slips: Whether there may be sideslip.
             climb: Climb angle [rad]; None for a glide.
         """
         loads = self.loads
@@ -157,26 +157,29 @@ class SteadySearch:
             low[~free], high[~free] = rest[~free], rest[~free]
             cost[self._drives] = _CHEAP
         start = np.where(loads.is_joint, rest, np.clip(0.5 * loads.high, low, high))
-        slip = 0.5 if slips else 0.0
         path = (-1.4, 0.2) if climb is None else (climb, climb)
         glide = -0.1 if climb is None else climb
         alpha = self._alpha + 0.05 if winged else 0.0
         angles = np.array([alpha, 0.0, 0.0, glide])
         return Search(
-            low=np.concatenate([[alpha - 1.6, -slip, -1.5, path[0]], low / self.scale]),
-            high=np.concatenate([[alpha + 1.6, slip, 1.5, path[1]], high / self.scale]),
+            low=np.concatenate([[alpha - 1.6, -0.5, -1.5, path[0]], low / self.scale]),
+            high=np.concatenate([[alpha + 1.6, 0.5, 1.5, path[1]], high / self.scale]),
             start=np.concatenate([angles, start / self.scale]),
             rest=np.concatenate([angles, rest / self.scale]),
             cost=np.concatenate([[_CHEAP, 1.0, _CHEAP, _CHEAP], cost]),
         )
 
-    def _found(self, search: Search, airspeed: float, turn_rate: float) -> Found:
+    def _found(self, search: Search, airspeed: float, turn_rate: float, coordinated: bool) -> Found:
         gravity = self.loads.conditions.gravity
 
         def left(x: Array) -> Array:
             flight = self.flight(airspeed, x[:_ANGLES], turn_rate)
             linear, angular = self.loads.rates(flight, x[_ANGLES:] * self.scale)
-            return np.concatenate([linear, angular * self._gyration]) / gravity
+            missing = np.concatenate([linear, angular * self._gyration]) / gravity
+            if not coordinated:
+                return missing
+            turned = float(np.cross(flight.angular_velocity, flight.velocity)[1])
+            return np.append(missing, missing[1] + flight.upward[1] + turned / gravity)
 
         x, residual = solved(left, search)
         flight = self.flight(airspeed, x[:_ANGLES], turn_rate)
@@ -212,7 +215,7 @@ class SteadySearch:
         """
         angles = np.array([alpha, 0.0, 0.0, 0.0])
         flight = self.flight(_STALL_SPEED, angles, 0.0)
-        search = self._search(True, False, None)
+        search = self._search(True, None)
         for bound in (search.low, search.high, search.start):
             bound[:_ANGLES] = angles
 
@@ -283,7 +286,8 @@ def solved(left: Callable[[Array], Array], search: Search) -> tuple[Array, Array
             error = new - value - jacobian @ change
             jacobian += np.outer(error, change) / max(float(change @ change), 1e-300)
             x, value = trial, new
-        if (size < 1e-6 and after < _EXACT) or (slow and is_new and after > max(0.98 * before, _NEAR)):
+        done = after < _EXACT and (size < 1e-6 or n >= _COST_STEPS)
+        if done or (slow and is_new and after > max(0.98 * before, _NEAR)):
             break
         is_new = slow
         if slow:

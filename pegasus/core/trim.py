@@ -71,8 +71,9 @@ def trim(
     """Return the steady flight of a vehicle at an airspeed, that of its first copy.
 
     An aircraft flies on its wings: rotors along its flight drive it, others rest, nacelles are tilted
-    forward. Only where this cannot be are all rotors and tilts free. Of all commands that hold it, those
-    nearest to rest are taken, by their ranges; sideslip only if it cannot fly without.
+    forward. Only where this cannot be are all rotors and tilts free. It is coordinated, without a force along the
+    body's y axis, if it can fly so. Of all commands that hold it, those nearest to rest are taken, by their
+    ranges.
 
     Args:
         vehicle: The vehicle.
