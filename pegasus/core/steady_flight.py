@@ -10,8 +10,12 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.core.steady_loads import Conditions, Flight, SteadyLoads, array_of
 from pegasus.model.machine import Machine
 
-_ANGLES = 4
-"""Unknowns before the commands: angle of attack, sideslip, bank and climb angle."""
+_PATH = 5
+"""Unknowns before the commands, those of the path; see `Search`."""
+_SPEEDS = (0.3, 5.0)
+"""Range of airspeeds in which any flight is searched, by a guess."""
+_FASTEST = 300.0
+"""Airspeed up to which it is searched, about that of sound [m/s]."""
 _CHEAP = 1e-3
 """Cost of unknowns that may take any value, by that of a deflection."""
 _STEADY = 1e-9
@@ -35,8 +39,8 @@ _STALL_SPEED = 10.0
 class Search:
     """Bounds of the unknowns, and what they are kept near to.
 
-    The unknowns are angle of attack, sideslip, bank and climb angle [rad], then the commands by channel over
-    `SteadySearch.scale`.
+    The unknowns are those of the path: angle of attack, sideslip, bank and climb angle [rad] and the airspeed
+    by a given one; then the commands by channel over `SteadySearch.scale`.
     """
 
     low: Array
@@ -52,14 +56,14 @@ class Search:
 class Found:
     """Unknowns of the flight that was found, and what is missing."""
 
-    angles: Array
-    """Angle of attack, sideslip, bank and climb angle [rad], shape (4,)."""
+    path: Array
+    """Angle of attack, sideslip, bank and climb angle [rad], airspeed by that asked for, shape (5,)."""
     command: Array
     """Commands by channel, shape (U,)."""
     flight: Flight
     left: Array
-    """Acceleration, angular acceleration times the radius of gyration, and side force by mass where there must
-    be none; by gravity, shape (6,) or (7,)."""
+    """By gravity: acceleration, angular acceleration times the radius of gyration, and side force by mass
+    where there must be none, shape (6,) or (7,)."""
 
     @property
     def is_steady(self) -> bool:
@@ -114,16 +118,9 @@ class SteadySearch:
         push = along * np.cos(angles) + across * np.sin(angles)
         return float(angles[int(push.argmax())])
 
-    def flight(self, airspeed: float, angles: Array, turn_rate: float) -> Flight:
-        """Return a flight by its angles.
-
-        Args:
-            airspeed: Airspeed [m/s].
-            angles: Angle of attack, sideslip, bank and climb angle [rad], shape (4,).
-            turn_rate: Rate of the heading, positive to the left [rad/s].
-        """
-        upward = (body_from_path(angles) @ path_from_world(angles))[:, 2]
-        return Flight(airspeed * body_from_path(angles)[:, 0], turn_rate * upward, upward)
+    def _flight(self, airspeed: float, path: Array, turn_rate: float) -> Flight:
+        upward = (body_from_path(path) @ path_from_world(path))[:, 2]
+        return Flight(airspeed * path[4] * body_from_path(path)[:, 0], turn_rate * upward, upward)
 
     def steady(self, airspeed: float, climb: float | None, turn_rate: float) -> Found:
         """Return the steady flight, or what comes next to it; see `pegasus.core.trim.trim`."""
@@ -142,6 +139,27 @@ class SteadySearch:
         assert best is not None
         return best
 
+    def at_any_speed(self) -> Found:
+        """Return a level flight or a glide on the wings at any airspeed, or what comes next to it."""
+        angle = np.array([self._alpha + 0.1, 0.0, 0.0, 0.0, 1.0])
+        force = self.loads.surface_force(self._flight(1.0, angle, 0.0), self.forward)
+        lift = float(force @ body_from_path(angle)[:, 2])
+        guess = math.sqrt(self.loads.weight / lift) if lift > 0.0 else _STALL_SPEED
+        guess = min(guess, _FASTEST)
+        best: Found | None = None
+        for climb in (0.0, None):
+            for start in (1.0, 2.5):
+                search = self._search(True, climb)
+                search.low[4], search.high[4] = _SPEEDS[0], min(_SPEEDS[1], _FASTEST / guess)
+                search.start[4] = start
+                found = self._found(search, guess, 0.0, coordinated=False)
+                if found.is_steady:
+                    return found
+                if best is None or _size(found.left) < _size(best.left):
+                    best = found
+        assert best is not None
+        return best
+
     def _search(self, winged: bool, climb: float | None) -> Search:
         """Return the bounds of a search.
 
@@ -157,24 +175,23 @@ class SteadySearch:
             low[~free], high[~free] = rest[~free], rest[~free]
             cost[self._drives] = _CHEAP
         start = np.where(loads.is_joint, rest, np.clip(0.5 * loads.high, low, high))
-        path = (-1.4, 0.2) if climb is None else (climb, climb)
-        glide = -0.1 if climb is None else climb
+        climbs = (-1.4, 0.2) if climb is None else (climb, climb)
         alpha = self._alpha + 0.05 if winged else 0.0
-        angles = np.array([alpha, 0.0, 0.0, glide])
+        path = [alpha, 0.0, 0.0, -0.1 if climb is None else climb, 1.0]
         return Search(
-            low=np.concatenate([[alpha - 1.6, -0.5, -1.5, path[0]], low / self.scale]),
-            high=np.concatenate([[alpha + 1.6, 0.5, 1.5, path[1]], high / self.scale]),
-            start=np.concatenate([angles, start / self.scale]),
-            rest=np.concatenate([angles, rest / self.scale]),
-            cost=np.concatenate([[_CHEAP, 1.0, _CHEAP, _CHEAP], cost]),
+            low=np.concatenate([[alpha - 1.6, -0.5, -1.5, climbs[0], 1.0], low / self.scale]),
+            high=np.concatenate([[alpha + 1.6, 0.5, 1.5, climbs[1], 1.0], high / self.scale]),
+            start=np.concatenate([path, start / self.scale]),
+            rest=np.concatenate([path, rest / self.scale]),
+            cost=np.concatenate([[_CHEAP, 1.0, _CHEAP, _CHEAP, _CHEAP], cost]),
         )
 
     def _found(self, search: Search, airspeed: float, turn_rate: float, coordinated: bool) -> Found:
         gravity = self.loads.conditions.gravity
 
         def left(x: Array) -> Array:
-            flight = self.flight(airspeed, x[:_ANGLES], turn_rate)
-            linear, angular = self.loads.rates(flight, x[_ANGLES:] * self.scale)
+            flight = self._flight(airspeed, x[:_PATH], turn_rate)
+            linear, angular = self.loads.rates(flight, x[_PATH:] * self.scale)
             missing = np.concatenate([linear, angular * self._gyration]) / gravity
             if not coordinated:
                 return missing
@@ -182,8 +199,8 @@ class SteadySearch:
             return np.append(missing, missing[1] + flight.upward[1] + turned / gravity)
 
         x, residual = solved(left, search)
-        flight = self.flight(airspeed, x[:_ANGLES], turn_rate)
-        return Found(x[:_ANGLES], x[_ANGLES:] * self.scale, flight, residual)
+        flight = self._flight(airspeed, x[:_PATH], turn_rate)
+        return Found(x[:_PATH], x[_PATH:] * self.scale, flight, residual)
 
     def largest_lift(self) -> float | None:
         """Return the largest lift of the surfaces by the squared airspeed, at which deflections hold moments.
@@ -213,43 +230,43 @@ class SteadySearch:
         Args:
             alpha: Angle of attack [rad].
         """
-        angles = np.array([alpha, 0.0, 0.0, 0.0])
-        flight = self.flight(_STALL_SPEED, angles, 0.0)
+        path = np.array([alpha, 0.0, 0.0, 0.0, 1.0])
+        flight = self._flight(_STALL_SPEED, path, 0.0)
         search = self._search(True, None)
         for bound in (search.low, search.high, search.start):
-            bound[:_ANGLES] = angles
+            bound[:_PATH] = path
 
         def moments(x: Array) -> Array:
-            return self.loads.rates(flight, x[_ANGLES:] * self.scale)[1]
+            return self.loads.rates(flight, x[_PATH:] * self.scale)[1]
 
         x, left = solved(moments, search)
         if _size(left) > 1e-6:
             return -math.inf
-        force = self.loads.surface_force(flight, x[_ANGLES:] * self.scale)
-        return float(force @ body_from_path(angles)[:, 2]) / _STALL_SPEED**2
+        force = self.loads.surface_force(flight, x[_PATH:] * self.scale)
+        return float(force @ body_from_path(path)[:, 2]) / _STALL_SPEED**2
 
 
-def body_from_path(angles: Array) -> Array:
+def body_from_path(path: Array) -> Array:
     """Return the axes along, to the left of and above a flight as columns in the body frame, shape (3, 3).
 
     Args:
-        angles: Angle of attack, sideslip, and others [rad].
+        path: Angle of attack, sideslip, and others; see `Search`.
     """
-    sa, ca, sb, cb = math.sin(angles[0]), math.cos(angles[0]), math.sin(angles[1]), math.cos(angles[1])
+    sa, ca, sb, cb = math.sin(path[0]), math.cos(path[0]), math.sin(path[1]), math.cos(path[1])
     return np.array([[ca * cb, ca * sb, sa], [-sb, cb, 0.0], [-sa * cb, -sa * sb, ca]])
 
 
-def path_from_world(angles: Array) -> Array:
+def path_from_world(path: Array) -> Array:
     """Return the world's axes, x that of the course, as columns in axes along, to the left and above.
 
     Args:
-        angles: Angle of attack, sideslip, bank and climb angle [rad], shape (4,).
+        path: Angle of attack, sideslip, bank, climb angle, and others; see `Search`.
     """
-    s, c, sg, cg = math.sin(angles[2]), math.cos(angles[2]), math.sin(angles[3]), math.cos(angles[3])
+    s, c, sg, cg = math.sin(path[2]), math.cos(path[2]), math.sin(path[3]), math.cos(path[3])
     climbing = np.array([[cg, 0.0, -sg], [0.0, 1.0, 0.0], [sg, 0.0, cg]])
     banking = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-    path: Array = (climbing @ banking).T
-    return path
+    turned: Array = (climbing @ banking).T
+    return turned
 
 
 def solved(left: Callable[[Array], Array], search: Search) -> tuple[Array, Array]:

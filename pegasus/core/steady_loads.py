@@ -10,7 +10,7 @@ from pegasus.base.step_math import Quat, Vec3, cross
 from pegasus.environment import Environment
 from pegasus.model.machine import Element, Machine
 from pegasus.step.integrator import body_momentum, body_rate, turning
-from pegasus.step.loads import NO_VECTOR, Loads, element_wrench, flow_of, loads_of
+from pegasus.step.loads import NO_VECTOR, Loads, element_wrench, flow_of, in_body, loads_of
 from pegasus.step.pose import posed
 from pegasus.step.values import Air, no_effects
 
@@ -122,6 +122,19 @@ class SteadyLoads:
     def surface_force(self, flight: Flight, command: Array) -> Array:
         """Return the force of drag and surfaces in the body frame [N], shape (3,); see `rates`."""
         return array_of(self._loads(flight, command)[1].drag_force)
+
+    def largest_lift(self) -> float:
+        """Return the largest upward force of the rotors together in still air, with idle joints [N]."""
+        machine, still = (
+            self.posed(self.idle),
+            flow_of(self.machine, self._air, self._effects, _LEVEL, NO_VECTOR),
+        )
+        lift = 0.0
+        for element in machine.elements:
+            speeds = self.low[element.channel], self.high[element.channel]
+            pushes = (element_wrench(element, float(u), still, NO_VECTOR, NO_VECTOR)[0] for u in speeds)
+            lift += max(float(in_body(element, push)[2]) for push in pushes)
+        return lift
 
     def _loads(self, flight: Flight, command: Array) -> tuple[Machine, Loads]:
         machine = self.posed(command)

@@ -71,9 +71,9 @@ def trim(
     """Return the steady flight of a vehicle at an airspeed, that of its first copy.
 
     An aircraft flies on its wings: rotors along its flight drive it, others rest, nacelles are tilted
-    forward. Only where this cannot be are all rotors and tilts free. It is coordinated, without a force along the
-    body's y axis, if it can fly so. Of all commands that hold it, those nearest to rest are taken, by their
-    ranges.
+    forward. Only where this cannot be are all rotors and tilts free. The flight is coordinated, without a
+    force along the body's y axis, if that can be. Of all commands that hold it, those nearest to rest are
+    taken, by their ranges.
 
     Args:
         vehicle: The vehicle.
@@ -90,8 +90,8 @@ def trim(
     if not found.is_steady:
         problem = f"cannot be trimmed at {airspeed:.4g} m/s: {what_is_missing(search, found, turn_rate)}"
         raise ConfigError(problem, field="vehicle", value=vehicle.name)
-    alpha, slip, bank, path = found.angles.tolist()
-    body_from_world = body_from_path(found.angles) @ path_from_world(found.angles)
+    alpha, slip, bank, path, _ = found.path.tolist()
+    body_from_world = body_from_path(found.path) @ path_from_world(found.path)
     return Trim(
         airspeed=airspeed,
         climb=path,
@@ -121,6 +121,27 @@ def stall_speed(vehicle: StepVehicle, *, environment: Environment | None = None)
     return None if lift is None else math.sqrt(search.loads.weight / lift)
 
 
+def require_flight(vehicle: StepVehicle, environment: Environment) -> None:
+    """Raise a ConfigError if a vehicle with surfaces can neither hover, fly level nor glide at any airspeed.
+
+    Args:
+        vehicle: The vehicle, of which the first copy is taken.
+        environment: Air and gravity.
+    """
+    search = search_of(vehicle, environment)
+    if search.loads.largest_lift() > search.loads.weight:
+        return
+    found = search.at_any_speed()
+    if not found.is_steady:
+        speed = float(np.sqrt(found.flight.velocity @ found.flight.velocity))
+        missing = what_is_missing(search, found, 0.0)
+        raise ConfigError(
+            f"cannot be trimmed at any airspeed; at {speed:.3g} m/s {missing}",
+            field="surfaces",
+            remedy="move the centre of mass, or change areas, angles or limits of the surfaces",
+        )
+
+
 def search_of(vehicle: StepVehicle, environment: Environment | None) -> SteadySearch:
     """Return the search for steady flights of the first copy of a vehicle; see `trim`."""
     environment = environment or getattr(vehicle, "environment", None) or Environment()
@@ -140,7 +161,7 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
     weight = loads.weight
     speed = float(np.sqrt(found.flight.velocity @ found.flight.velocity))
     lift = search.largest_lift()
-    needed = weight * math.hypot(math.cos(found.angles[3]), speed * turn_rate / loads.conditions.gravity)
+    needed = weight * math.hypot(math.cos(found.path[3]), speed * turn_rate / loads.conditions.gravity)
     if lift is not None and lift * speed**2 < needed:
         carried = "it weighs" if turn_rate == 0.0 else "the turn needs"
         return f"the wings lift {lift * speed**2:.4g} N at most, {carried} {needed:.4g} N"
@@ -148,10 +169,10 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
     at_limit = [
         f"{channels[k].name} at {round(float(found.command[k]), 6):g}"
         for k in range(len(channels))
-        if loads.high[k] > loads.low[k]
+        if found.command[k] != loads.idle[k]
         and min(found.command[k] - loads.low[k], loads.high[k] - found.command[k]) < 1e-9 * search.scale[k]
     ]
-    forces = found.left[:3] @ body_from_path(found.angles) * weight
+    forces = found.left[:3] @ body_from_path(found.path) * weight
     missing = [
         f"{abs(force):.3g} N too {'little' if force < 0 else 'much'} force {direction}"
         for force, direction in zip(forces, ("along the flight", "to the left", "upward"), strict=True)
