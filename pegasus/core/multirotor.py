@@ -39,6 +39,7 @@ from pegasus.core.plausibility import unlikely_figures
 from pegasus.core.reprs import vehicle_html, vehicle_line
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.core.supply import check_supply
+from pegasus.core.trim import require_flight
 from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
@@ -456,7 +457,10 @@ class Multirotor:
         for k, p in enumerate(self.parameters):
             try:
                 require_driven_rotors(self.layout, p)
-                if not p.airframe.surfaces:
+                if p.airframe.surfaces:
+                    if k == 0:
+                        require_flight(self, environment)
+                else:
                     require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
                     warnings.append(check_supply(self.layout, p, environment))
             except ConfigError as error:
