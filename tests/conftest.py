@@ -142,6 +142,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(patch.undo)
     folder = config._tmp_path_factory.mktemp("cache", numbered=False)
     patch.setenv("PEGASUS_CACHE_DIR", str(folder))
+    # Tests compile more than they fly; tests/core/test_flight_processors.py shows that the bits are the same.
+    if "PEGASUS_COMPILE_QUICKLY" not in os.environ:
+        patch.setenv("PEGASUS_COMPILE_QUICKLY", "1")
     # Some containers forbid to keep compiled modules: each process that a test starts would compile all.
     patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
