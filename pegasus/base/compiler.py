@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import warp as wp
 
@@ -47,14 +46,13 @@ def _initialize() -> None:
         wp.init()  # type: ignore[no-untyped-call]
 
 
-def module_options() -> dict[str, Any]:
-    """Return Warp's options for modules of the step's code.
+def optimization() -> dict[str, int]:
+    """Return Warp's option for the optimization of traced code: none by default.
 
     The environment variable PEGASUS_COMPILE_QUICKLY=1 turns optimizations off: code with the same bits is
     compiled in less than half the time, and runs two to three times longer. Old versions of Warp ignore it.
     """
-    level = {"optimization_level": 0} if os.environ.get("PEGASUS_COMPILE_QUICKLY") == "1" else {}
-    return {"enable_backward": False, "block_dim": 1} | level
+    return {"optimization_level": 0} if os.environ.get("PEGASUS_COMPILE_QUICKLY") == "1" else {}
 
 
 def device_named(name: str) -> str:

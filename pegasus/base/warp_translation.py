@@ -21,7 +21,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import warp as wp
 
-from pegasus.base.compiler import module_options
 from pegasus.base.components import annotations_of
 from pegasus.base.step_types import (
     BUILTINS,
@@ -138,7 +137,7 @@ def kernel_of(function: Callable[..., None]) -> Any:
 
     run.__annotations__ = {"rows": rows_type, "first": wp.int32, "count": wp.int32}
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
-    module.options |= module_options() | {"max_unroll": _LONGEST_UNROLLED}
+    module.options |= {"enable_backward": False, "block_dim": 1, "max_unroll": _LONGEST_UNROLLED}
     kernel: Any = wp.Kernel(func=run, key=f"{title}_{_TRANSLATION}", module=module)  # type: ignore[no-untyped-call]
     return kernel
 
