@@ -50,6 +50,6 @@ def test_a_circle_is_found():
 
 
 def test_no_two_test_files_have_one_name():
-    """pytest would refuse to run the whole suite, while each file runs alone."""
+    """Pytest would refuse to run the whole suite, while each file runs alone."""
     names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
     assert [name for name, count in names.items() if count > 1] == []
