@@ -291,8 +291,10 @@ class Proximity:
             rows: Bodies of which each pair has at least one, shape (M,).
         """
         self.detect(rows)
-        contact = self._data.contact
         found: dict[tuple[int, int], float] = {}
+        if not self._data.ncon:
+            return found
+        contact = self._data.contact
         deep = contact.dist < 0.0
         bodies = np.sort(self._owner[contact.geom[deep]], axis=1) - 1
         for (one, two), gap in zip(bodies.tolist(), contact.dist[deep].tolist(), strict=True):
