@@ -1,7 +1,7 @@
 """Sensors whose readings a step function computes, for all copies of all vehicles in one launch."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, Protocol, get_args, get_origin
 
@@ -21,9 +21,6 @@ from pegasus.environment import Environment
 
 class SensorTable(Protocol):
     """Rows of all sensors of a class in the bank, as each of them sees it."""
-
-    asked_at: float
-    """Time of the last launch [s]."""
 
     def restart(self) -> None:
         """Call the step function at the coming step."""
@@ -159,9 +156,16 @@ class CompiledSensor(Sensor):
         """
         if not self.gives:
             raise NotImplementedError(f"{type(self).__name__} must declare `gives`, or a method `reading`")
-        kind, *names = self.gives
-        made: Reading = kind(stamp, *[self.rows[name].copy() for name in names])
+        made: Reading = self.gives[0](stamp, *[self.rows[name].copy() for name in self.gives[1:]])
         return made
+
+    @property
+    def given_columns(self) -> Sequence[Array]:
+        """Columns that readings copy, one for each field after `stamp`; none if its class makes them."""
+        plain = type(self).reading is CompiledSensor.reading and self.gives
+        if not plain or hasattr(self.gives[0], "__post_init__"):
+            return ()
+        return [self.rows[name] for name in self.gives[1:]]
 
     def initial(self) -> Mapping[str, Array]:
         """Return the initial values of own columns, N rows each; the others begin at 0.

@@ -1,7 +1,6 @@
 """Bank of the compiled sensors of all vehicles: tables of alike sensors, each with a launch."""
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, get_args, get_origin
 
@@ -54,7 +53,7 @@ class SensorBank:
     def save_state(self) -> dict[str, Any]:
         """Return copies of the columns of the sensors, and when each table is called."""
         tables = [
-            (table.asked_at, table.next_step, {name: table.columns[name].copy() for name in table.own})
+            (table.next_step, {name: table.columns[name].copy() for name in table.own})
             for table in self._tables
         ]
         return {"number": self._number, "now": float(self._time[0]), "tables": tables}
@@ -67,8 +66,8 @@ class SensorBank:
         """
         self._number = state["number"]
         self._time[0], self._time[2] = state["now"], state["number"]
-        for table, (asked_at, next_step, columns) in zip(self._tables, state["tables"], strict=True):
-            table.asked_at, table.next_step = asked_at, next_step
+        for table, (next_step, columns) in zip(self._tables, state["tables"], strict=True):
+            table.next_step = next_step
             for name, values in columns.items():
                 table.columns[name][...] = values
 
@@ -157,8 +156,6 @@ class SensorTable:
 
     next_step: int
     """Next step at which the table has something to do."""
-    asked_at: float = math.nan
-    """Time of the last launch [s]."""
 
     def __init__(
         self, sensors: Sequence[tuple[CompiledSensor, int]], bodies: Mapping[str, Array], time: Array
@@ -225,7 +222,6 @@ class SensorTable:
             self._records.record(before, after)
         if not (due or starts or follows):
             return
-        self.asked_at = t
         if starts:
             for sensor in self.sensors:
                 sensor.forget()

@@ -50,6 +50,16 @@ class Layout:
         size = len(self._template)
         self._table = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
+    def fits(self, arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Return whether arrays have the types and shapes of the fields, and these are no texts.
+
+        Args:
+            arrays: The arrays; numbers as arrays without dimensions.
+        """
+        wanted = [self.rows[name] for name in self.rows.names or ()]
+        kinds = [(dtype.base, dtype.shape) for dtype in wanted]
+        return not self.texts and [(array.dtype, array.shape) for array in arrays] == kinds
+
     def encode(self, rows: npt.NDArray[np.void]) -> list[bytes]:
         """Return messages up to their texts.
 
@@ -183,6 +193,16 @@ class ItemMessages(Messages):
         except (AttributeError, TypeError, struct.error):
             owner = type(item).__name__
             self._append(stamp, [*map(_converted, self._fields, values, repeat(owner))])
+
+    def add_arrays(self, stamp: int, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Copy the fields of an instance from arrays that its layout `fits`.
+
+        Args:
+            stamp: Its time [ns].
+            arrays: The arrays.
+        """
+        self._rows.append(packed(arrays))
+        self.stamps.append(stamp)
 
     def _append(self, stamp: int, values: Sequence[Any]) -> None:
         first, last = self._array_count, self._text_start
