@@ -138,7 +138,7 @@ class CompiledSensor(Sensor):
     table: SensorTable | None = None
     """Table of the bank; None before the first step."""
     _last: Reading | None = None
-    _dated: int = 0
+    dated: int = 0
     """Copy whose last reading dates that of all: the first readings of copies that were reset do not."""
 
     def parameters(self) -> Mapping[str, Any]:
@@ -223,7 +223,7 @@ class CompiledSensor(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self.forget()
-        self._dated = 0
+        self.dated = 0
         fresh: dict[str, Any] = {
             "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
             "copy": np.arange(self.count, dtype=np.int32),
@@ -257,7 +257,7 @@ class CompiledSensor(Sensor):
         self.forget()
         others = np.delete(np.arange(self.count), rows)
         if len(others):
-            self._dated = int(others[np.nan_to_num(self.rows["stamp"][others], nan=math.inf).argmin()])
+            self.dated = int(others[np.nan_to_num(self.rows["stamp"][others], nan=math.inf).argmin()])
         keys: Any = self.rows["key"][rows]
         fresh: dict[str, Any] = {name: values[rows] for name, values in self.initial().items()}
         fresh |= {"copy": rows, "key": next_keys(keys), "stamp": np.full(len(rows), math.nan)}
@@ -283,7 +283,7 @@ class CompiledSensor(Sensor):
     @property
     def stamp(self) -> float:
         """Time of the last reading, NaN before the first [s]."""
-        return self.rows["stamp"].item(self._dated)
+        return self.rows["stamp"].item(self.dated)
 
     @property
     def given(self) -> Reading:
@@ -296,7 +296,7 @@ class CompiledSensor(Sensor):
         Args:
             t: Simulation time [s].
         """
-        return self._at(t) if self.rows["stamp"].item(self._dated) == t else None
+        return self._at(t) if self.rows["stamp"].item(self.dated) == t else None
 
     def forget(self) -> None:
         """Make the last reading anew when it is next asked for."""

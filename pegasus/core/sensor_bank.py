@@ -175,7 +175,8 @@ class SensorTable:
         self._clock, self._due, self._told = _Clock(self._lead, 1.0 / float(time[1])), np.zeros(1), False
         self._launches: dict[str, Callable[[], None]] = {}
         self._fed = [sensor for sensor in self.sensors if sensor.is_fed]
-        self._environment, self._settled = self._lead.environment, self._lead.settled
+        self._environment = self._lead.environment
+        self._settles = getattr(self._lead.settled, "__func__", None) is not _AT_ONCE
         self._follows = self._lead.follows_steps
         self._is_small = self.count < FEWEST_ABREAST or not self._follows
         self.next_step = 0
@@ -237,7 +238,7 @@ class SensorTable:
         way = _ANY if self._is_small or starts else _DUE if due else _FOLLOWS
         launch = self._launches.get(way) or self._prepared(way)
         launch()
-        while not self._settled(self.columns, self._environment):
+        while self._settles and not self._lead.settled(self.columns, self._environment):
             launch()
 
     def _fill_inputs(self, t: float) -> None:
@@ -282,6 +283,8 @@ class SensorTable:
         return lead.function, lead.columns, tuple(given), starts, *given.values()
 
 
+_AT_ONCE = CompiledSensor.__dict__["settled"].__func__
+"""Method of sensors whose launch gives all readings."""
 _ANY, _DUE, _FOLLOWS = "any", "due", "follows"
 """Ways of calling a step function: if copies may start, for a reading of each, for a step between."""
 _PLANS = 4096

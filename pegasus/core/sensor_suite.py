@@ -165,10 +165,9 @@ class SensorSuite(Mapping[str, Sensor]):
         for name, sensor in self._each:
             if sensor is None or name in altered:
                 reading = altered[name] if name in altered else self._given.get(name)
-                stamp = math.nan if reading is None else reading.stamp
-            else:
-                stamp = sensor.stamp
-            if stamp == now:
+                if reading is not None and reading.stamp == now:
+                    found.append(name)
+            elif sensor.rows["stamp"].item(sensor.dated) == now:
                 found.append(name)
         return found
 
