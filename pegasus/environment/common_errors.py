@@ -36,6 +36,11 @@ class CommonError:
         axes: Number of independent components A.
     """
 
+    _number: int
+    """Number of the instant that was asked for last."""
+    _value: Array
+    """States then."""
+
     def __init__(self, process: LinearProcess, seed: int, name: str, axes: int) -> None:
         self._process, self._seed, self._name = process, seed, name
         self._shape = len(process.initial), axes
@@ -63,8 +68,7 @@ class CommonError:
         self._first = 0
         """Number of the first instant that is kept."""
         self._values: Array = row_product(self._process.initial, self._rng.standard_normal(self._shape))[None]
-        self._number: int = 0
-        self._value: Array = self._values[0]
+        self._number, self._value = 0, self._values[0]
 
     def _extend(self) -> None:
         """Replace the instants that are kept by the last one and those that follow."""
