@@ -16,8 +16,8 @@ from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
 
 # Smallest distance to which the surroundings are searched, the largest for several bodies, which find each
-# other, and that for one body [m]; number of steps that a search shall serve, share of the distance below which
-# a bound is renewed along with others, and what a distance may be wrong by [m].
+# other, and that for one body [m]; number of steps that a search shall serve, share of the distance below
+# which a bound is renewed along with others, and what a distance may be wrong by [m].
 _SEARCH_DISTANCES = 0.4, 0.8, 3.2
 _SEARCH_STEPS = 10
 _SEARCH_SHARE = 0.8
