@@ -21,11 +21,12 @@ LONG = (
     "panel/viser/test_web_browser.py",
     "test_examples.py",
     "engines/test_mujoco_contacts.py",
-    "dataset/test_workers.py",
-    "engines/test_mujoco_tangles.py",
+    "estimation/test_anchors_and_rtk.py",
     "test_docs.py",
     "backends/px4/test_px4_faults.py",
+    "dataset/test_workers.py",
     "cli/test_interrupt.py",
+    "engines/test_mujoco_tangles.py",
     "estimation/test_relative.py",
     "dataset/test_bad_input.py",
     "test_packaging.py",
@@ -43,7 +44,6 @@ LONG = (
     "backends/ardupilot/test_ardupilot_frames.py",
     "core/test_gpu.py",
     "control/test_starts_that_differ.py",
-    "estimation/test_anchors_and_rtk.py",
     "test_determinism.py",
     "estimation/test_published_estimates.py",
     "engines/test_mujoco_geoms.py",
@@ -142,6 +142,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(patch.undo)
     folder = config._tmp_path_factory.mktemp("cache", numbered=False)
     patch.setenv("PEGASUS_CACHE_DIR", str(folder))
+    # Tests compile more than they fly; tests/core/test_flight_processors.py shows that the bits are the same.
+    if "PEGASUS_COMPILE_QUICKLY" not in os.environ:
+        patch.setenv("PEGASUS_COMPILE_QUICKLY", "1")
     # Some containers forbid to keep compiled modules: each process that a test starts would compile all.
     patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 

@@ -1,7 +1,8 @@
-"""Tests of imports: floors of the package, third-party packages, and circles of modules."""
+"""Tests of imports: floors of the package, third-party packages, circles of modules, names of test files."""
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,9 @@ def test_a_circle_is_found():
     """The test above would pass whatever is imported."""
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == ["b", "c"]
+
+
+def test_no_two_test_files_have_one_name():
+    """Pytest would refuse to run the whole suite, while each file runs alone."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -46,6 +46,15 @@ def _initialize() -> None:
         wp.init()  # type: ignore[no-untyped-call]
 
 
+def optimization() -> dict[str, int]:
+    """Return Warp's option for the optimization of traced code: none by default.
+
+    The environment variable PEGASUS_COMPILE_QUICKLY=1 turns optimizations off: code with the same bits is
+    compiled in less than half the time, and runs two to three times longer. Old versions of Warp ignore it.
+    """
+    return {"optimization_level": 0} if os.environ.get("PEGASUS_COMPILE_QUICKLY") == "1" else {}
+
+
 def device_named(name: str) -> str:
     """Return the full name of a device: `cpu`, or that of a GPU.
 

@@ -1,9 +1,11 @@
 """Docstrings and units of the fields of dataclasses, and their values as one line."""
 
 import ast
+import contextlib
 import functools
 import inspect
 import itertools
+import linecache
 import re
 import textwrap
 from dataclasses import fields
@@ -21,7 +23,7 @@ def field_docs(cls: type) -> dict[str, str]:
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+            tree = _tree_of(base)
         except (OSError, TypeError, SyntaxError):
             continue  # Classes defined in a console have no source.
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
@@ -29,6 +31,32 @@ def field_docs(cls: type) -> dict[str, str]:
             if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
                 docs[entry.target.id] = _text(below)
     return docs
+
+
+def _tree_of(cls: type) -> ast.Module:
+    """Return the parsed source of a class.
+
+    Its lines are found by their indentation where that is clear: `inspect` would parse the whole file.
+
+    Raises:
+        OSError: If the source is not available; a TypeError for classes of a console.
+    """
+    lines = linecache.getlines(inspect.getfile(cls))
+    starts = [k for k, line in enumerate(lines) if re.match(rf"\s*class {cls.__name__}\b", line)]
+    if len(starts) == 1:
+        first, depth = starts[0], _indentation(lines[starts[0]])
+        after = (
+            k
+            for k in range(first + 1, len(lines))
+            if lines[k].strip() and _indentation(lines[k]) <= depth and lines[k].lstrip()[0] not in ")#"
+        )
+        with contextlib.suppress(SyntaxError):
+            return ast.parse(textwrap.dedent("".join(lines[first : next(after, len(lines))])))
+    return ast.parse(textwrap.dedent(inspect.getsource(cls)))
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _text(statement: ast.stmt) -> str:

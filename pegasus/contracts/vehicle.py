@@ -15,7 +15,7 @@ from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import BatteryState, Drag, Motor, ThrustCurve
 from pegasus.environment import Environment
 from pegasus.model.dynamics_models import VehicleParameters
-from pegasus.model.machine import Channel, are_rotors
+from pegasus.model.machine import Channel, Machine, are_rotors
 from pegasus.model.rotors import RotorLayout
 
 
@@ -120,6 +120,22 @@ class Vehicle(Protocol):
         Returns:
             N * K hits, those of the first vehicle first.
         """
+
+
+class MachineVehicle(Vehicle, Protocol):
+    """N vehicles with a model of elements, such as planes; copies may differ in `parameters`."""
+
+    @property
+    def machines(self) -> Sequence[Machine]:
+        """Models of the step: one for all copies, or one for each of a varied vehicle."""
+
+    @property
+    def mass(self) -> float:
+        """Mass of one vehicle [kg]."""
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
 
 
 class Rotorcraft(Vehicle, Protocol):

@@ -6,6 +6,7 @@ from pegasus.control.allocation import Allocation
 from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.control_step import Body, Law, torque_of
 from pegasus.control.controller import Controller
+from pegasus.control.fixed_wing.controller import PlaneController
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided import GuidedController, GuidedPIDController
 from pegasus.control.mission import Mission
@@ -22,6 +23,7 @@ __all__ = [
     "Law",
     "Mission",
     "Plan",
+    "PlaneController",
     "Reference",
     "Setpoint",
     "torque_of",

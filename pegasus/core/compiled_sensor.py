@@ -1,7 +1,7 @@
 """Sensors whose readings a step function computes, for all copies of all vehicles in one launch."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, Protocol, get_args, get_origin
 
@@ -21,9 +21,6 @@ from pegasus.environment import Environment
 
 class SensorTable(Protocol):
     """Rows of all sensors of a class in the bank, as each of them sees it."""
-
-    asked_at: float
-    """Time of the last launch [s]."""
 
     def restart(self) -> None:
         """Call the step function at the coming step."""
@@ -141,7 +138,7 @@ class CompiledSensor(Sensor):
     table: SensorTable | None = None
     """Table of the bank; None before the first step."""
     _last: Reading | None = None
-    _dated: int = 0
+    dated: int = 0
     """Copy whose last reading dates that of all: the first readings of copies that were reset do not."""
 
     def parameters(self) -> Mapping[str, Any]:
@@ -159,9 +156,16 @@ class CompiledSensor(Sensor):
         """
         if not self.gives:
             raise NotImplementedError(f"{type(self).__name__} must declare `gives`, or a method `reading`")
-        kind, *names = self.gives
-        made: Reading = kind(stamp, *[self.rows[name].copy() for name in names])
+        made: Reading = self.gives[0](stamp, *[self.rows[name].copy() for name in self.gives[1:]])
         return made
+
+    @property
+    def given_columns(self) -> Sequence[Array]:
+        """Columns that readings copy, one for each field after `stamp`; none if its class makes them."""
+        plain = type(self).reading is CompiledSensor.reading and self.gives
+        if not plain or hasattr(self.gives[0], "__post_init__"):
+            return ()
+        return [self.rows[name] for name in self.gives[1:]]
 
     def initial(self) -> Mapping[str, Array]:
         """Return the initial values of own columns, N rows each; the others begin at 0.
@@ -219,7 +223,7 @@ class CompiledSensor(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self.forget()
-        self._dated = 0
+        self.dated = 0
         fresh: dict[str, Any] = {
             "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
             "copy": np.arange(self.count, dtype=np.int32),
@@ -253,7 +257,7 @@ class CompiledSensor(Sensor):
         self.forget()
         others = np.delete(np.arange(self.count), rows)
         if len(others):
-            self._dated = int(others[np.nan_to_num(self.rows["stamp"][others], nan=math.inf).argmin()])
+            self.dated = int(others[np.nan_to_num(self.rows["stamp"][others], nan=math.inf).argmin()])
         keys: Any = self.rows["key"][rows]
         fresh: dict[str, Any] = {name: values[rows] for name, values in self.initial().items()}
         fresh |= {"copy": rows, "key": next_keys(keys), "stamp": np.full(len(rows), math.nan)}
@@ -279,7 +283,7 @@ class CompiledSensor(Sensor):
     @property
     def stamp(self) -> float:
         """Time of the last reading, NaN before the first [s]."""
-        return self.rows["stamp"].item(self._dated)
+        return self.rows["stamp"].item(self.dated)
 
     @property
     def given(self) -> Reading:
@@ -292,7 +296,7 @@ class CompiledSensor(Sensor):
         Args:
             t: Simulation time [s].
         """
-        return self._at(t) if self.rows["stamp"].item(self._dated) == t else None
+        return self._at(t) if self.rows["stamp"].item(self.dated) == t else None
 
     def forget(self) -> None:
         """Make the last reading anew when it is next asked for."""

@@ -147,10 +147,8 @@ class Plant:
         if self._alarm[0]:
             self._alarm[0] = 0.0
             raise step_fault(self._vehicles, self.columns, t)
-        if self._batteries is None:
-            return False
-        self._batteries.drain(dt)
-        return self._batteries.take_event()
+        batteries = self._batteries
+        return batteries is not None and batteries.drain(dt) and batteries.take_event()
 
     def observe(self, dt: float) -> None:
         """Set rotation matrices and accelerations after a step.

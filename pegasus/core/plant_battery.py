@@ -47,8 +47,8 @@ class Batteries:
         self._draws = [program.launch_parts(parts, apart=False).run for program, parts in draws.items()]
         self._updates = [program.launch_parts(parts).run for program, parts in updates.items()]
 
-    def drain(self, dt: float) -> None:
-        """Draw the power of the rotors over a step from the batteries.
+    def drain(self, dt: float) -> bool:
+        """Draw the power of the rotors over a step from the batteries. Return whether there may be an event.
 
         Args:
             dt: Length of the step [s].
@@ -61,10 +61,11 @@ class Batteries:
         # A GPU is not waited for: it looks for itself.
         if self._is_due is not None:
             if not self._is_due[0]:
-                return
+                return False
             self._is_due[0] = 0.0
         for launch in self._updates:
             launch()
+        return True
 
     def take_event(self) -> bool:
         """Return whether a battery has become low or has stopped its rotors since this was last asked."""

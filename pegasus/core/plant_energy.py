@@ -38,6 +38,7 @@ class EnergyBalance:
     ) -> None:
         self._environment, self._groups, self._columns = environment, groups, columns
         self._numbers = Numbers("cpu", origin_altitude=0.0, rate=0.0)
+        self._set = 0.0, 0.0
         self._gravity: Any = None
 
     def __call__(self, rate: float) -> None:
@@ -52,8 +53,11 @@ class EnergyBalance:
         if self._law is None:
             midway = 0.5 * (columns["start_position"] + columns["position"])
             columns["gravity_midway"][...] = environment.gravity_vector(midway)
-        self._numbers.set("rate", rate)
-        self._numbers.set("origin_altitude", environment.origin.altitude)
+        altitude = environment.origin.altitude
+        if (rate, altitude) != self._set:
+            self._set = rate, altitude
+            self._numbers.set("rate", rate)
+            self._numbers.set("origin_altitude", altitude)
         for launch in self._launches:
             launch()
 

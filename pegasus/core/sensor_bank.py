@@ -1,7 +1,6 @@
 """Bank of the compiled sensors of all vehicles: tables of alike sensors, each with a launch."""
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, get_args, get_origin
 
@@ -54,7 +53,7 @@ class SensorBank:
     def save_state(self) -> dict[str, Any]:
         """Return copies of the columns of the sensors, and when each table is called."""
         tables = [
-            (table.asked_at, table.next_step, {name: table.columns[name].copy() for name in table.own})
+            (table.next_step, {name: table.columns[name].copy() for name in table.own})
             for table in self._tables
         ]
         return {"number": self._number, "now": float(self._time[0]), "tables": tables}
@@ -67,8 +66,8 @@ class SensorBank:
         """
         self._number = state["number"]
         self._time[0], self._time[2] = state["now"], state["number"]
-        for table, (asked_at, next_step, columns) in zip(self._tables, state["tables"], strict=True):
-            table.asked_at, table.next_step = asked_at, next_step
+        for table, (next_step, columns) in zip(self._tables, state["tables"], strict=True):
+            table.next_step = next_step
             for name, values in columns.items():
                 table.columns[name][...] = values
 
@@ -157,8 +156,6 @@ class SensorTable:
 
     next_step: int
     """Next step at which the table has something to do."""
-    asked_at: float = math.nan
-    """Time of the last launch [s]."""
 
     def __init__(
         self, sensors: Sequence[tuple[CompiledSensor, int]], bodies: Mapping[str, Array], time: Array
@@ -178,7 +175,8 @@ class SensorTable:
         self._clock, self._due, self._told = _Clock(self._lead, 1.0 / float(time[1])), np.zeros(1), False
         self._launches: dict[str, Callable[[], None]] = {}
         self._fed = [sensor for sensor in self.sensors if sensor.is_fed]
-        self._environment, self._settled = self._lead.environment, self._lead.settled
+        self._environment = self._lead.environment
+        self._settles = getattr(self._lead.settled, "__func__", None) is not _AT_ONCE
         self._follows = self._lead.follows_steps
         self._is_small = self.count < FEWEST_ABREAST or not self._follows
         self.next_step = 0
@@ -225,7 +223,6 @@ class SensorTable:
             self._records.record(before, after)
         if not (due or starts or follows):
             return
-        self.asked_at = t
         if starts:
             for sensor in self.sensors:
                 sensor.forget()
@@ -241,7 +238,7 @@ class SensorTable:
         way = _ANY if self._is_small or starts else _DUE if due else _FOLLOWS
         launch = self._launches.get(way) or self._prepared(way)
         launch()
-        while not self._settled(self.columns, self._environment):
+        while self._settles and not self._lead.settled(self.columns, self._environment):
             launch()
 
     def _fill_inputs(self, t: float) -> None:
@@ -286,6 +283,8 @@ class SensorTable:
         return lead.function, lead.columns, tuple(given), starts, *given.values()
 
 
+_AT_ONCE = CompiledSensor.__dict__["settled"].__func__
+"""Method of sensors whose launch gives all readings."""
 _ANY, _DUE, _FOLLOWS = "any", "due", "follows"
 """Ways of calling a step function: if copies may start, for a reading of each, for a step between."""
 _PLANS = 4096

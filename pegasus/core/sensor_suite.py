@@ -30,7 +30,8 @@ class SensorSuite(Mapping[str, Sensor]):
         self._each = [(name, self._compiled.get(name)) for name in self._sensors]
         self._given: dict[str, Reading] = {}
         self._new: tuple[float, NewReadings] | None = None
-        self._altered: Mapping[str, Reading | None] = {}
+        self.altered: Mapping[str, Reading | None] = {}
+        """Last readings of faulty sensors, in place of the true ones; None for one that has given none."""
         self.time: Array | None = None
         """Time of the bank, which `SensorBank` sets; None before the first step."""
 
@@ -91,7 +92,7 @@ class SensorSuite(Mapping[str, Sensor]):
         Args:
             readings: Last reading of each faulty sensor, None for one that has given none.
         """
-        self._altered, self._new = readings, None
+        self.altered, self._new = readings, None
 
     def true_reading(self, name: str, t: float) -> Reading | None:
         """Return the reading of an instant without faults; None if there is none.
@@ -139,19 +140,35 @@ class SensorSuite(Mapping[str, Sensor]):
         for sensor in self.values():
             sensor.reset_copies(rows)
 
+    def last_given(self, name: str) -> Reading | None:
+        """Return the last reading, altered by faults; None if there is none.
+
+        Args:
+            name: Name of the sensor.
+        """
+        return self.altered[name] if name in self.altered else self.last_reading(name)
+
     @property
     def readings(self) -> Readings:
         """Last reading of each sensor that has given one."""
         found = Readings(self)
         for name in self._sensors:
-            if name in self._altered:
-                altered = self._altered[name]
-                if altered is not None:
-                    found[name] = altered
-            elif name in self._given:
-                found[name] = self._given[name]
-            elif name in self._compiled and not math.isnan(self._compiled[name].stamp):
-                found[name] = self._compiled[name].given
+            if (reading := self.last_given(name)) is not None:
+                found[name] = reading
+        return found
+
+    @property
+    def new_names(self) -> list[str]:
+        """Names of the sensors that have given a reading in the last step."""
+        now, altered = self.now, self.altered
+        found = []
+        for name, sensor in self._each:
+            if sensor is None or name in altered:
+                reading = altered[name] if name in altered else self._given.get(name)
+                if reading is not None and reading.stamp == now:
+                    found.append(name)
+            elif sensor.rows["stamp"].item(sensor.dated) == now:
+                found.append(name)
         return found
 
     @property
@@ -159,20 +176,13 @@ class SensorSuite(Mapping[str, Sensor]):
         """Readings of the last step."""
         if self.time is None:
             return NewReadings(self)
-        now, _, number = self.time.tolist()
+        number = self.time.item(2)
         if self._new is None or self._new[0] != number:
-            new, altered = NewReadings(self), self._altered
-            for name, sensor in self._each:
-                if name in altered:
-                    reading = altered[name]
-                elif sensor is None:
-                    reading = self._given.get(name)
-                elif sensor.table is None or sensor.table.asked_at != now:
-                    continue
-                else:
-                    reading = sensor.given_at(now)
-                if reading is not None and reading.stamp == now:
-                    new[name] = reading
+            new = NewReadings(self)
+            for name in self.new_names:
+                reading = self.last_given(name)
+                assert reading is not None
+                new[name] = reading
             self._new = number, new
         return self._new[1]
 

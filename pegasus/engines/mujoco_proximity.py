@@ -15,10 +15,10 @@ from pegasus.contracts.engine import BodyState
 from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
 
-# Smallest and largest distance to which the surroundings are searched [m], number of steps that a search
-# shall serve, share of the distance below which a bound is renewed along with others, and what a distance may
-# be wrong by [m].
-_SEARCH_DISTANCES = 0.4, 0.8
+# Smallest distance to which the surroundings are searched, the largest for several bodies, which find each
+# other, and that for one body [m]; number of steps that a search shall serve, share of the distance below
+# which a bound is renewed along with others, and what a distance may be wrong by [m].
+_SEARCH_DISTANCES = 0.4, 0.8, 3.2
 _SEARCH_STEPS = 10
 _SEARCH_SHARE = 0.8
 _ACCURACY = 1e-4
@@ -190,7 +190,9 @@ class Proximity:
         self._near, self._dt, self._drifts = np.zeros(1), np.zeros(1), np.zeros(1)
         # Bodies that may touch each other in the step that `near` considered, from 0, shape (P, 2).
         self._pairs = np.zeros((0, 2), dtype=np.int64)
-        self._distance = _SEARCH_DISTANCES[0]
+        nearest, among_bodies, alone = _SEARCH_DISTANCES
+        self._distances = nearest, alone if count == 1 else among_bodies
+        self._distance = nearest
         arm = self.reach + 2.0 * _lengths(model.body_ipos[self._bodies]) + MARGIN
         columns = {"reach": self.reach, "arm": arm}
         columns |= {"motion": self.motion, "to_world": self._to_world, "to_bodies": self._to_bodies}
@@ -247,7 +249,7 @@ class Proximity:
             self._to_world[due] = to_world[due]
             self._to_bodies[:] = np.where(due, to_bodies, np.minimum(self._to_bodies, to_bodies))
             left = np.minimum(to_world, to_bodies)[due]
-            self._distance = float(np.clip(2.0 * left.min(), *_SEARCH_DISTANCES))
+            self._distance = float(np.clip(2.0 * left.min(), *self._distances))
             self._wait[due & (to_world <= 0.0)] = _SEARCH_STEPS
             due = ~(self._to_bodies > 0.0) & ~searched
         return ~self._clear()
@@ -291,8 +293,10 @@ class Proximity:
             rows: Bodies of which each pair has at least one, shape (M,).
         """
         self.detect(rows)
-        contact = self._data.contact
         found: dict[tuple[int, int], float] = {}
+        if not self._data.ncon:
+            return found
+        contact = self._data.contact
         deep = contact.dist < 0.0
         bodies = np.sort(self._owner[contact.geom[deep]], axis=1) - 1
         for (one, two), gap in zip(bodies.tolist(), contact.dist[deep].tolist(), strict=True):

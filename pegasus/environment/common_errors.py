@@ -36,6 +36,11 @@ class CommonError:
         axes: Number of independent components A.
     """
 
+    _number: int
+    """Number of the instant that was asked for last."""
+    _value: Array
+    """States then."""
+
     def __init__(self, process: LinearProcess, seed: int, name: str, axes: int) -> None:
         self._process, self._seed, self._name = process, seed, name
         self._shape = len(process.initial), axes
@@ -48,18 +53,22 @@ class CommonError:
             t: Simulation time [s].
         """
         number = int(t / self._process.interval)
+        if number == self._number:
+            return self._value
         if number < self._first:
             self._start()
         while number >= self._first + len(self._values):
             self._extend()
-        values: Array = self._values[number - self._first]
-        return values
+        self._number = number
+        self._value = self._values[number - self._first]
+        return self._value
 
     def _start(self) -> None:
         self._rng = stream(self._seed, self._name)
         self._first = 0
         """Number of the first instant that is kept."""
         self._values: Array = row_product(self._process.initial, self._rng.standard_normal(self._shape))[None]
+        self._number, self._value = 0, self._values[0]
 
     def _extend(self) -> None:
         """Replace the instants that are kept by the last one and those that follow."""

@@ -1,8 +1,9 @@
 """Audits of tracking errors and energy over a run."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from operator import is_
+from operator import attrgetter, is_not
 from typing import Any
 
 import numpy as np
@@ -87,21 +88,15 @@ class _Stretch:
     def __init__(self, vehicle: Vehicle, reference: Reference) -> None:
         self.vehicle, self.segment = vehicle, reference.segment
         self.limit = max(1, _BLOCK_ROWS // vehicle.count)
-        self.reference = _arrays(reference)
+        self.last = _arrays(reference)
+        state = vehicle.state
         names = ("position", "orientation", "wanted", "acceleration", "yaw", "idle")
-        self.rows = Rows(dict(zip(names, self.arrays(), strict=True)))
+        self.rows = Rows(dict(zip(names, (state.position, state.orientation, *self.last), strict=True)))
 
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return the arrays of a row."""
-        return self.vehicle.state.position, self.vehicle.state.orientation, *self.reference
-
-    def fits(self, reference: Reference) -> bool:
-        """Take the arrays of a reference. Return whether they have the types and shapes of the last ones."""
-        last, now = self.reference, _arrays(reference)
-        if all(map(is_, last, now)):
-            return True
-        self.reference = now
-        return all(a.dtype == b.dtype and a.shape == b.shape for a, b in zip(last, now, strict=True))
+    def take(self, arrays: tuple[npt.NDArray[Any], ...]) -> bool:
+        """Return whether arrays of a reference have the types and shapes of the last ones, and keep them."""
+        last, self.last = self.last, arrays
+        return all(a.dtype == b.dtype and a.shape == b.shape for a, b in zip(last, arrays, strict=True))
 
 
 class TrackingAudit:
@@ -133,17 +128,18 @@ class TrackingAudit:
             reference = vehicle.reference
             if reference is None:
                 continue
-            stretch = self._stretches.get(vehicle.name)
+            stretch, arrays, state = self._stretches.get(vehicle.name), _arrays(reference), vehicle.state
             if (
                 stretch is None
                 or stretch.vehicle is not vehicle
                 or stretch.segment != reference.segment
-                or not stretch.fits(reference)
+                # Arrays that are written in place are those of last time.
+                or (any(map(is_not, stretch.last, arrays)) and not stretch.take(arrays))
             ):
                 self._evaluate(vehicle.name)
                 stretch = self._stretches[vehicle.name] = _Stretch(vehicle, reference)
             rows = stretch.rows.rows
-            rows.append(packed(stretch.arrays()))
+            rows.append(packed((state.position, state.orientation, *arrays)))
             if len(rows) >= stretch.limit:
                 self._evaluate(vehicle.name)
 
@@ -184,8 +180,9 @@ class TrackingAudit:
         stretch.rows.rows.clear()
 
 
-def _arrays(reference: Reference) -> tuple[npt.NDArray[Any], ...]:
-    return reference.position, reference.acceleration, reference.yaw, reference.idle
+_arrays: Callable[[Reference], tuple[npt.NDArray[Any], ...]] = attrgetter(
+    "position", "acceleration", "yaw", "idle"
+)
 
 
 def _attitude_errors(orientation: Array, acceleration: Array, yaw: Array, gravity: Array) -> Array:

@@ -185,14 +185,12 @@ class PathMessages(Messages):
     def collect(self) -> None:
         """Take points from the states that wait."""
         rows, stamps = [], self._stamps
-        for row, (stamp, _) in enumerate(self._states.waiting):
+        for row, stamp in enumerate(self._states.stamps):
             if not stamps or stamp - stamps[-1] >= _PATH_INTERVAL:
                 rows.append(row)
                 stamps.append(stamp)
         if rows:
-            contents = [self._states.waiting[row][1] for row in rows]
-            table = self._states.layout.table(contents)
-            self._points.append(np.array(table["position"][:, : len(self._frames)]))
+            self._points.append(self._states.rows()["position"][rows, : len(self._frames)])
 
     def finish(self) -> None:
         """Make the message of all points."""
@@ -238,12 +236,9 @@ class LocationMessages(FrameMessages):
 
     def encoded(self) -> list[tuple[int, bytes]]:
         """Return time [ns] and content of each message: of the readings with a fix."""
-        if not self._readings.waiting:
-            return []
-        stamps, contents = zip(*self._readings.waiting, strict=True)
-        rows = self._readings.layout.table(contents)
+        rows = self._readings.rows()
         fixed = np.flatnonzero(rows["fix_type"][:, 0] > 0)
-        rows, times = rows[fixed], np.array(stamps)[fixed]
+        rows, times = rows[fixed], np.array(self._readings.stamps, dtype=np.int64)[fixed]
         variance = np.zeros((len(rows), 9))
         variance[:, 0] = variance[:, 4] = rows["eph"][:, 0] ** 2
         variance[:, 8] = rows["epv"][:, 0] ** 2

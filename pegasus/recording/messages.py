@@ -4,14 +4,17 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from itertools import pairwise, repeat
-from operator import attrgetter, is_not
+from operator import add, attrgetter, is_not
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.errors import ConfigError
+from pegasus.recording.rows import packed
 from pegasus.recording.schemas import CDR_HEADER, CODES, FRAME_TRANSFORMS, Field, aligned, append_text
+
+_KIND = "dtype", "shape"
 
 
 class Layout:
@@ -25,59 +28,61 @@ class Layout:
         self.arrays = [field for field in fields if field.shape is not None]
         self.numbers = [field for field in fields if field.shape is None and field.kind != "string"]
         self.texts = [field for field in fields if field.kind == "string"]
-        self.dtypes = [np.dtype(field.kind).newbyteorder("<") for field in self.arrays]
-        """Types of the arrays."""
-        end, gap = 0, CDR_HEADER
-        offsets = []
-        # Constants before each array, arrays, and at last the numbers and texts.
-        self._parts: list[Any] = []
-        for field, dtype in zip(self.arrays, self.dtypes, strict=True):
-            size = math.prod(field.shape or ())
-            begin = aligned(end, 4) + 4
-            gap += bytes(begin - end - 4) + struct.pack("<I", size)
-            end = aligned(begin, dtype.itemsize) if size else begin
-            self._parts += [gap + bytes(end - begin), b""]
-            offsets.append(len(CDR_HEADER) + end)
-            end, gap = end + size * dtype.itemsize, b""
-        code = "<"
+        body, offsets = bytearray(), []
+        for field in self.arrays:
+            dtype, size = np.dtype(field.kind), math.prod(field.shape or ())
+            body += bytes(-len(body) % 4) + struct.pack("<I", size)
+            body += bytes(-len(body) % dtype.itemsize if size else 0)
+            offsets.append(len(CDR_HEADER) + len(body))
+            body += bytes(size * dtype.itemsize)
         for field in self.numbers:
-            dtype = np.dtype(field.kind)
-            begin = aligned(end, dtype.itemsize)
-            code += f"{begin - end}x{CODES[field.kind]}"
-            offsets.append(len(CDR_HEADER) + begin)
-            end = begin + dtype.itemsize
-        self._parts += [gap, b"", b""]
-        self._numbers = struct.Struct(code)
-        self._end = end
+            size = np.dtype(field.kind).itemsize
+            body += bytes(-len(body) % size)
+            offsets.append(len(CDR_HEADER) + len(body))
+            body += bytes(size)
+        self._end = len(body)
+        self._template = np.frombuffer(CDR_HEADER + body, np.uint8)
         fixed = [*self.arrays, *self.numbers]
-        self._table = np.dtype(
-            {
-                "names": [field.name for field in fixed],
-                "formats": [(f"<{np.dtype(field.kind).str[1:]}", field.shape or ()) for field in fixed],
-                "offsets": offsets,
-                "itemsize": len(CDR_HEADER) + end,
-            }
-        )
-        self._array_count, self._text_start = len(self.arrays), len(fixed)
-        self._last_texts: Sequence[str] = ()
+        names = [field.name for field in fixed]
+        formats = [(f"<{np.dtype(field.kind).str[1:]}", tuple(field.shape or ())) for field in fixed]
+        self.rows = np.dtype([(name, *form) for name, form in zip(names, formats, strict=True)])
+        """Type of the arrays and numbers of a message, one behind the other."""
+        size = len(self._template)
+        self._table = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
-    def encode(self, values: Sequence[Any]) -> bytes:
-        """Return a message.
+    def fits(self, arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Return whether arrays have the types and shapes of the fields, and these are no texts.
 
         Args:
-            values: Arrays of the types and shapes of this layout, numbers, and texts.
+            arrays: The arrays; numbers as arrays without dimensions.
         """
-        first, last, parts = self._array_count, self._text_start, self._parts
-        parts[1:-3:2] = values[:first]
-        if self.texts and values[last:] != self._last_texts:
-            self._last_texts, parts[-1] = values[last:], self._tail(values[last:])
-        parts[-2] = self._numbers.pack(*values[first:last])
-        try:
-            # One call for all arrays: a NumPy function takes longer than the copy of a small array.
-            return b"".join(parts)
-        except TypeError:  # An array that is not contiguous.
-            parts[1:-3:2] = [array.tobytes() for array in values[:first]]
-            return b"".join(parts)
+        wanted = [self.rows[name] for name in self.rows.names or ()]
+        kinds = [(dtype.base, dtype.shape) for dtype in wanted]
+        return not self.texts and [(array.dtype, array.shape) for array in arrays] == kinds
+
+    def encode(self, rows: npt.NDArray[np.void]) -> list[bytes]:
+        """Return messages up to their texts.
+
+        Args:
+            rows: Arrays and numbers, of type `rows`, shape (T,).
+        """
+        contents = np.tile(self._template, (len(rows), 1))
+        table = contents.view(self._table)[:, 0]
+        for name in self.rows.names or ():
+            table[name] = rows[name]
+        encoded: list[bytes] = contents.view(f"V{self._table.itemsize}").ravel().tolist()
+        return encoded
+
+    def tail(self, texts: Sequence[str]) -> bytes:
+        """Return the end of a message: its texts.
+
+        Args:
+            texts: The texts.
+        """
+        body = bytearray(self._end)
+        for text in texts:
+            append_text(body, text)
+        return bytes(body[self._end :])
 
     def table(self, contents: Sequence[bytes]) -> npt.NDArray[np.void]:
         """Return the arrays and numbers of messages as a structured array, shape (T,).
@@ -103,12 +108,6 @@ class Layout:
             for k, field in enumerate(self.texts):
                 columns[field.name] = np.array([texts[tail][k] for tail in tails], dtype=np.str_)
         return columns
-
-    def _tail(self, texts: Sequence[str]) -> bytes:
-        body = bytearray(self._end)
-        for text in texts:
-            append_text(body, text)
-        return bytes(body[self._end :])
 
     def _texts_of(self, tail: bytes) -> list[str]:
         texts, end = [], self._end
@@ -155,20 +154,26 @@ class ItemMessages(Messages):
 
     def __init__(self, channel: int, fields: Sequence[Field]) -> None:
         super().__init__(channel)
-        self.layout = Layout(fields)
+        self.layout = layout = Layout(fields)
+        self.stamps: list[int] = []
+        """Time of each message [ns]."""
+        self._rows: list[bytes] = []
+        self._tails: list[bytes] = []
         self._fields, self._fields_of = fields, _getter([field.name for field in fields])
-        arrays = self.layout.arrays
-        self._kinds_of = _getter([f"{field.name}.{part}" for field in arrays for part in ("dtype", "shape")])
+        self._kinds_of = _getter([f"{field.name}.{part}" for field in layout.arrays for part in _KIND])
         self._kinds: Any = tuple(
             part
-            for field, dtype in zip(arrays, self.layout.dtypes, strict=True)
-            for part in (dtype, tuple(field.shape or ()))
+            for field in layout.arrays
+            for part in (np.dtype(field.kind).newbyteorder("<"), tuple(field.shape or ()))
         )
-        self._array_count = len(arrays)
-        self._last: Sequence[Any] = [None] * len(arrays)
+        self._numbers = struct.Struct("<" + "".join(CODES[field.kind] for field in layout.numbers))
+        self._array_count, self._text_start = len(layout.arrays), len(layout.arrays) + len(layout.numbers)
+        self._last: Sequence[Any] = [None] * len(layout.arrays)
+        self._last_texts: Sequence[str] = ()
+        self._last_tail = b""
 
     def add(self, stamp: int, item: Any) -> None:
-        """Encode a message.
+        """Copy the fields of an instance.
 
         Args:
             stamp: Its time [ns].
@@ -184,11 +189,52 @@ class ItemMessages(Messages):
                 if self._kinds_of(item) != self._kinds:
                     raise TypeError
                 self._last = values[: self._array_count]
-            content = self.layout.encode(values)
+            self._append(stamp, values)
         except (AttributeError, TypeError, struct.error):
             owner = type(item).__name__
-            content = self.layout.encode([*map(_converted, self._fields, values, repeat(owner))])
-        self.waiting.append((stamp, content))
+            self._append(stamp, [*map(_converted, self._fields, values, repeat(owner))])
+
+    def add_arrays(self, stamp: int, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Copy the fields of an instance from arrays that its layout `fits`.
+
+        Args:
+            stamp: Its time [ns].
+            arrays: The arrays.
+        """
+        self._rows.append(packed(arrays))
+        self.stamps.append(stamp)
+
+    def _append(self, stamp: int, values: Sequence[Any]) -> None:
+        first, last = self._array_count, self._text_start
+        row = packed(values[:first])
+        if first < last:
+            row += self._numbers.pack(*values[first:last])
+        if last < len(values):
+            texts = values[last:]
+            if texts != self._last_texts:
+                self._last_texts, self._last_tail = texts, self.layout.tail(texts)
+            self._tails.append(self._last_tail)
+        self._rows.append(row)
+        self.stamps.append(stamp)
+
+    def rows(self) -> npt.NDArray[np.void]:
+        """Return the arrays and numbers of all messages as a structured array, shape (T,)."""
+        return np.ndarray(len(self._rows), self.layout.rows, b"".join(self._rows))
+
+    def encoded(self) -> list[tuple[int, bytes]]:
+        """Return time [ns] and content of each message."""
+        contents = self.layout.encode(self.rows())
+        if self._tails:
+            contents = [*map(add, contents, self._tails)]
+        return list(zip(self.stamps, contents, strict=True))
+
+    def drop(self, count: int) -> None:
+        """Remove the first messages.
+
+        Args:
+            count: Their number.
+        """
+        del self.stamps[:count], self._rows[:count], self._tails[:count]
 
 
 class FrameMessages(Messages):
@@ -218,10 +264,7 @@ class FrameMessages(Messages):
 
     def encoded(self) -> list[tuple[int, bytes]]:
         """Return time [ns] and content of each message."""
-        if not self._states.waiting:
-            return []
-        stamps, contents = zip(*self._states.waiting, strict=True)
-        states = self._states.layout.table(contents)
+        stamps, states = self._states.stamps, self._states.rows()
         count = len(self._places)
         poses = np.concatenate([states[name][:, :count] for name in ("position", "orientation")], axis=2)
         times = np.stack(np.divmod(np.array(stamps), 1_000_000_000), axis=1).astype("<u4")

@@ -194,8 +194,10 @@ class OutcomeAudit:
             self._touching = vehicles.involved(contacts)
             look = look or bool((self._touching != before).any())
         if look:
+            touches = len(contacts.body) > 0
             for tally, rows in self._flying:
-                tally.add(self._touching[rows], simulation.time, simulation.dt)
+                if touches or tally.any_touching or tally.any_near:
+                    tally.add(self._touching[rows], simulation.time, simulation.dt)
         if vehicles.faulty:
             for tally, _ in self._flying:
                 tally.add_fault(simulation.time)

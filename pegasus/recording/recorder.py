@@ -1,55 +1,29 @@
 """Recorder of runs as MCAP logs."""
 
 import contextlib
-import logging
 import math
 from collections.abc import Collection
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.cameras import ImageQueue
 from pegasus.contracts.observer import recorded_rate
-from pegasus.contracts.reading import Reading
-from pegasus.contracts.state import VehicleState
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.schedule import Schedule
 from pegasus.core.simulation import Simulation
-from pegasus.recording.foxglove import (
-    LocationMessages,
-    LogMessages,
-    PathMessages,
-    vehicle_message,
-    world_message,
-)
-from pegasus.recording.images import IMAGE_MESSAGES
+from pegasus.recording.foxglove import LogMessages, world_message
 from pegasus.recording.mcap_file import McapFile
-from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
+from pegasus.recording.messages import Messages
 from pegasus.recording.mover_track import MoverTrack
-from pegasus.recording.recorded import ActingFaults, Command, ContactForces
-from pegasus.recording.schemas import (
-    FRAME_TRANSFORMS,
-    LOCATION_FIX,
-    LOG,
-    SCENE_UPDATE,
-    MessageType,
-    item_fields,
-    item_type,
-)
-from pegasus.sensors import GpsReading
+from pegasus.recording.schemas import LOG, SCENE_UPDATE, MessageType
+from pegasus.recording.vehicle_track import VehicleTrack
 from pegasus.version import __version__
 
 # A killed process loses at most one chunk: about 2 s of one vehicle's flight.
 _CHUNK_SIZE = 256 * 1024
-# Number of copies of a vehicle with a frame for 3D display; the state holds all copies.
-_FRAME_LIMIT = 16
-# Redundant with `orientation`; it would enlarge every state by a third.
-_DERIVED = frozenset({"rotation"})
 
 
 class McapRecorder:
@@ -131,41 +105,6 @@ class McapRecorder:
             log.close()
 
 
-class _ImageMessages(NamedTuple):
-    """Encoded messages of a camera or lidar reading."""
-
-    track: "_Track"
-    prefix: str
-    """Topic of the sensor."""
-    stamp: int
-    """Time [ns]."""
-    encoded: list[tuple[str, MessageType, bytes]]
-    """Topic below that of the sensor, type and content of each message."""
-
-
-class _Track:
-    """Messages of a recorded vehicle by topic, in the order in which those of one step are written."""
-
-    def __init__(self, vehicle: Multirotor) -> None:
-        self.vehicle = vehicle
-        self.command = Command(vehicle.columns["limited_command"])
-        self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
-        self.signals: dict[str, ItemMessages] = {}
-        self.touching = False
-        self.faults, self.fault_events = ActingFaults("", np.zeros(vehicle.count)), 0
-        self.shown: list[Messages] = []
-        self.path: PathMessages | None = None
-        self.segment = ""
-        self.sensors: dict[str, ItemMessages] = {}
-        self.images: dict[str, Messages] = {}
-        self.queues: dict[str, ImageQueue[_ImageMessages]] = {}
-
-    @property
-    def messages(self) -> list[Messages]:
-        """Messages of all topics."""
-        return [*self.signals.values(), *self.shown, *self.sensors.values(), *self.images.values()]
-
-
 class _OpenLog:
     """Log file being written."""
 
@@ -182,11 +121,10 @@ class _OpenLog:
         self._schedule = Schedule(rate, simulation.rate, name="state")
         self._first_step = simulation.step_count
         self._path, self._readings, self._images = path, readings, images
-        self._tracks: dict[str, _Track] = {}
+        self._tracks: dict[str, VehicleTrack] = {}
         self._schemas: dict[tuple[str, bytes], int] = {}
         self._channels: dict[tuple[str, int, str, str], int] = {}
         self._steps_since_chunk, self._steps_per_chunk = 0, 1
-        self._image_size = 0
         self._intact = True
         try:
             self._file = McapFile(path, library=f"pegasus {__version__}")
@@ -220,19 +158,9 @@ class _OpenLog:
             if track is None or track.vehicle is not vehicle:
                 track = self._open_track(vehicle)
             if due:
-                self._add_signals(track, stamp)
-            self._add_faults(track, stamp)
-            for name, reading in vehicle.new_readings.items():
-                if self._readings:
-                    if name not in track.sensors:
-                        track.sensors[name] = self._opened(track, f"sensors/{name}", reading)
-                        if isinstance(reading, GpsReading):
-                            self._open_fixes(track, name)
-                    track.sensors[name].add(stamp, reading)
-                if self._images:
-                    self._add_images(track, name, reading, stamp)
-            for queue in track.queues.values():
-                queue.pace()
+                track.add_signals(stamp)
+            track.add_faults(stamp)
+            track.add_readings(stamp)
         for mover in simulation.movers if due else ():
             known = self._movers.get(mover.name)
             if known is None or known.mover is not mover:
@@ -243,7 +171,7 @@ class _OpenLog:
                 self._movers[mover.name] = known
             known.add(simulation.time, stamp)
         self._steps_since_chunk += 1
-        if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
+        if self._steps_since_chunk >= self._steps_per_chunk or self._has_many_images():
             self._write_chunk()
 
     def close(self) -> None:
@@ -261,127 +189,26 @@ class _OpenLog:
             with contextlib.suppress(OSError):
                 self._file.close()
 
-    def _open_track(self, vehicle: Multirotor) -> _Track:
+    def _open_track(self, vehicle: Multirotor) -> VehicleTrack:
         # Messages of another vehicle of this name come first. Chunks grow anew, because the size of the new
         # vehicle's messages is not known yet.
         self._finish_paths([track for name, track in self._tracks.items() if name == vehicle.name])
         self._steps_per_chunk = 1
-        track = self._tracks[vehicle.name] = _Track(vehicle)
+        options = {"readings": self._readings, "images": self._images}
+        track = VehicleTrack(vehicle, self._register, self._events, **options)
+        self._tracks[vehicle.name] = track
         return track
 
-    def _finish_paths(self, tracks: Collection[_Track]) -> None:
+    def _finish_paths(self, tracks: Collection[VehicleTrack]) -> None:
         for track in tracks:
-            for queue in track.queues.values():
-                queue.finish()
+            track.finish_images()
         self._write_chunk()
         for track in tracks:
-            if track.path is not None:
-                track.path.finish()
+            track.finish_path()
         self._write_chunk()
 
-    def _add_signals(self, track: _Track, stamp: int) -> None:
-        vehicle, signals = track.vehicle, track.signals
-        if not signals:
-            self._open_signals(track, stamp)
-        track.command.command = vehicle.columns["limited_command"]
-        signals["state"].add(stamp, vehicle.state)
-        signals["command"].add(stamp, track.command)
-        if (reference := vehicle.reference) is not None:
-            if "reference" not in signals:
-                signals["reference"] = self._opened(track, "reference", reference)
-            signals["reference"].add(stamp, reference)
-            if reference.segment != track.segment:
-                track.segment = reference.segment
-                self._events.add(logging.INFO, f"{vehicle.name}: {track.segment}", vehicle.name)
-        if (estimate := vehicle.estimate) is not None:
-            if "estimate" not in signals:
-                signals["estimate"] = self._opened(track, "estimate", estimate)
-            signals["estimate"].add(stamp, estimate)
-        self._add_contacts(track, stamp)
-
-    def _add_contacts(self, track: _Track, stamp: int) -> None:
-        """Add the contacts of a vehicle that touches something, and once their end."""
-        contacts = track.vehicle.contacts
-        if contacts or track.touching:
-            forces = ContactForces.of(contacts, track.vehicle.count)
-            if "contacts" not in track.signals:
-                track.signals["contacts"] = self._opened(track, "contacts", forces)
-            track.signals["contacts"].add(stamp, forces)
-        track.touching = bool(contacts)
-
-    def _add_faults(self, track: _Track, stamp: int) -> None:
-        """Add the beginnings and ends of faults since the last step, and the faults that act now."""
-        faults = track.vehicle.faults
-        new = faults.events[track.fault_events :]
-        if not new:
-            return
-        track.fault_events = len(faults.events)
-        name, count = track.vehicle.name, track.vehicle.count
-        for event in new:
-            copies = "" if len(event.copies) == count else f", copies {', '.join(map(str, event.copies))}"
-            self._events.add(logging.WARNING, f"{name}: {event}{copies}", name)
-        acting = faults.acting
-        track.faults.names = "; ".join(injection.label for injection in acting)
-        track.faults.fault_count = np.zeros(count)
-        for injection in acting:
-            track.faults.fault_count += injection.active
-        if "faults" not in track.signals:
-            track.signals["faults"] = self._opened(track, "faults", track.faults)
-        track.signals["faults"].add(stamp, track.faults)
-
-    def _open_signals(self, track: _Track, stamp: int) -> None:
-        vehicle, signals = track.vehicle, track.signals
-        signals["state"] = self._opened(track, "state", vehicle.state)
-        channels = orjson.dumps([[channel.name, channel.unit] for channel in vehicle.channels]).decode()
-        signals["command"] = self._opened(track, "command", track.command, channels=channels)
-        frames = _frames(vehicle)
-        channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
-        model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
-        model.waiting.append((stamp, vehicle_message(vehicle, frames, stamp)))
-        path = self._register(f"/{vehicle.name}/path", SCENE_UPDATE, {})
-        track.path = PathMessages(path, frames, signals["state"])
-        track.shown += [FrameMessages(channel, frames, signals["state"]), model, track.path]
-
-    def _open_fixes(self, track: _Track, sensor: str) -> None:
-        name = track.vehicle.name
-        channel = self._register(f"/{name}/sensors/{sensor}/fix", LOCATION_FIX, {})
-        frame = _frames(track.vehicle)[0]
-        track.shown.append(LocationMessages(channel, frame, track.sensors[sensor]))
-
-    def _add_images(self, track: _Track, sensor: str, reading: Reading, stamp: int) -> None:
-        make = IMAGE_MESSAGES.find(reading)
-        if make is None:
-            return
-        frame = f"{track.vehicle.name}/{sensor}"
-
-        def images() -> _ImageMessages:
-            made = make(reading, frame, stamp)
-            encoded = [(m.topic, m.kind, m.kind.encoded(m.content)) for m in made]
-            return _ImageMessages(track, f"/{track.vehicle.name}/sensors/{sensor}", stamp, encoded)
-
-        if sensor not in track.queues:
-            track.queues[sensor] = ImageQueue(self._keep_images)
-        track.queues[sensor].add(reading, images)
-
-    def _keep_images(self, images: _ImageMessages) -> None:
-        track, prefix, stamp, encoded = images
-        for name, kind, data in encoded:
-            topic = f"{prefix}/{name}"
-            messages = track.images.get(topic)
-            if messages is None:
-                messages = track.images[topic] = Messages(self._register(topic, kind, {}))
-            messages.waiting.append((stamp, data))
-            self._image_size += len(data)
-
-    def _opened(self, track: _Track, topic: str, item: Any, **metadata: str) -> ItemMessages:
-        names = [field.name for field in fields(item) if field.metadata.get("recorded", True)]
-        if isinstance(item, VehicleState):
-            names = [name for name in names if name not in _DERIVED]
-        recorded = item_fields(item, names)
-        layout = {field.name: [field.kind, field.shape] for field in recorded}
-        metadata |= {**track.metadata, "fields": orjson.dumps(layout).decode()}
-        kind = item_type(type(item), recorded)
-        return ItemMessages(self._register(f"/{track.vehicle.name}/{topic}", kind, metadata), recorded)
+    def _has_many_images(self) -> bool:
+        return self._images and sum(track.image_size for track in self._tracks.values()) > _CHUNK_SIZE
 
     def _register(self, topic: str, kind: MessageType, metadata: dict[str, str]) -> int:
         schema = kind.name, kind.definition
@@ -395,10 +222,7 @@ class _OpenLog:
 
     def _write_chunk(self) -> None:
         """Write all messages that wait, as one chunk."""
-        for track in self._tracks.values():
-            if track.path is not None:
-                track.path.collect()
-        tracked = [m for track in self._tracks.values() for m in track.messages]
+        tracked = [m for track in self._tracks.values() for m in track.messages()]
         tracked += [m for mover in self._movers.values() for m in mover.messages]
         waiting = [(m, m.encoded()) for m in (self._world, self._events, *tracked)]
         messages = [message for _, listed in waiting for message in listed]
@@ -418,10 +242,12 @@ class _OpenLog:
             raise self._unwritable(error) from None
         for item, listed in waiting:
             item.drop(len(listed))
+        for track in self._tracks.values():
+            track.image_size = 0
         self._intact = True
         fitting = self._steps_since_chunk * _CHUNK_SIZE // chunk.entry.uncompressed_size
         self._steps_per_chunk = max(1, min(fitting, 4 * self._steps_per_chunk))
-        self._steps_since_chunk = self._image_size = 0
+        self._steps_since_chunk = 0
 
     def _unwritable(self, error: OSError) -> ConfigError:
         return ConfigError(
@@ -429,9 +255,3 @@ class _OpenLog:
             file=self._path,
             remedy="choose a file in an existing, writable folder with free space",
         )
-
-
-def _frames(vehicle: Multirotor) -> list[str]:
-    """Return the names of the frames of the first copies of a vehicle."""
-    shown = range(min(vehicle.count, _FRAME_LIMIT))
-    return [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]

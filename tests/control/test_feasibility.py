@@ -18,14 +18,6 @@ from pegasus.environment import ConstantWind, Gusts
 from pegasus.recording import TrackingAudit
 from tests.flyers import PLAIN_IRIS
 
-CALM = [
-    trajectories.circle(radius=5.0),
-    trajectories.relay(),
-    trajectories.minimum_snap(((0, 0, 3), (4, 2, 4), (8, 0, 3))),
-    trajectories.sequence(trajectories.takeoff(height=3.0), trajectories.land()),
-    trajectories.race_line([{"position": [0, 0, 2], "radius": 1.0}, {"position": [9, 2, 3], "radius": 1.0}]),
-]
-
 
 def warnings_of(caplog, *controllers, count=1, model="iris", wind=None, **parts):
     """Return the warnings at adding Irises."""
@@ -57,7 +49,16 @@ class Swing(Trajectory):
 
 def test_flights_within_the_limits_are_flown_without_a_word(caplog):
     """If this fails, every flight warns, and nobody reads the warnings."""
-    assert warnings_of(caplog, *map(GeometricController, CALM)) == []
+    calm = [
+        trajectories.circle(radius=5.0),
+        trajectories.relay(),
+        trajectories.minimum_snap(((0, 0, 3), (4, 2, 4), (8, 0, 3))),
+        trajectories.sequence(trajectories.takeoff(height=3.0), trajectories.land()),
+        trajectories.race_line(
+            [{"position": [0, 0, 2], "radius": 1.0}, {"position": [9, 2, 3], "radius": 1.0}]
+        ),
+    ]
+    assert warnings_of(caplog, *map(GeometricController, calm)) == []
     assert warnings_of(caplog, GeometricController(Swing(0.98))) == []
 
 

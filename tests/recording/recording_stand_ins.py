@@ -59,8 +59,26 @@ class Vehicle:
         self.contacts: list[Contact] = []
         self.faults = SimpleNamespace(events=[], acting=[])
         self.new_readings: Mapping[str, Reading] = {}
+        self.sensors = Sensors(self)
         self.layout = SimpleNamespace(position=np.ones((rotor_count, 3)))
         self.spec = SimpleNamespace(propeller=SimpleNamespace(diameter=0.25))
+
+
+class Sensors(dict[str, object]):
+    """Sensors that give the new readings of a vehicle."""
+
+    def __init__(self, vehicle: Vehicle) -> None:
+        self._vehicle = vehicle
+
+    def __missing__(self, name: str) -> object:
+        return object()
+
+    @property
+    def new_names(self) -> list[str]:
+        return list(self._vehicle.new_readings)
+
+    def last_given(self, name: str) -> Reading:
+        return self._vehicle.new_readings[name]
 
 
 @dataclass

@@ -40,6 +40,41 @@ def test_field_docs_are_those_of_the_source_and_of_the_bases() -> None:
     assert docs["quality"] == ""
 
 
+def test_classes_of_unusual_layout_keep_their_docstrings(tmp_path, monkeypatch) -> None:
+    """A class would have the docstrings of another one, or none."""
+    (tmp_path / "unusual_layout.py").write_text('''
+class Base: pass
+
+class Long(
+    Base,
+):
+    """Text at the margin:
+class Long does not begin here.
+"""
+    a: float
+# A comment at the margin.
+    """Length [m]."""
+
+class Outer:
+    class Twin:
+        a: float
+        """Outer [s]."""
+    b: float
+    """Force [N]."""
+
+class Twin:
+    a: float
+    """Other [kg]."""
+''')
+    monkeypatch.syspath_prepend(tmp_path)
+    import unusual_layout as found
+
+    assert field_docs(found.Long) == {"a": "Length [m]."}
+    assert field_docs(found.Outer) == {"b": "Force [N]."}
+    assert field_docs(found.Outer.Twin) == {"a": "Outer [s]."}
+    assert field_docs(found.Twin) == {"a": "Other [kg]."}
+
+
 def test_a_class_without_source_has_a_type_all_the_same() -> None:
     """A sensor defined in a console could not be recorded."""
     scope: dict = {"Reading": Reading, "dataclass": dataclass, "__name__": "__main__"}

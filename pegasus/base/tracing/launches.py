@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from pegasus.base.arrays import Array
-from pegasus.base.compiler import announce_compilation, compiled_once, start_warp
+from pegasus.base.compiler import announce_compilation, compiled_once, optimization, start_warp
 from pegasus.base.errors import ConfigError
 from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
@@ -298,7 +298,7 @@ def kernel_of_text(key: str, text: str) -> Any:
     """Return the kernel of Warp with the text of a trace; its code is kept by the text."""
     module = wp.get_module(f"pegasus_trace_{key}")
     # Without fused operations on a GPU too: each rounds once, as in Python.
-    module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False}
+    module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False} | optimization()
 
     @wp.func_native(text)  # type: ignore[untyped-decorator]
     def rows(  # type: ignore[no-untyped-def]

@@ -24,19 +24,21 @@ class Ramp(Trajectory):
 
 
 FLIGHTS = {
-    "takeoff": trajectories.takeoff(2.0),
-    "hold": trajectories.hold(height=2.0, yaw=0.3, duration=2.0),
-    "idle": trajectories.idle(2.0),
-    "circle": trajectories.circle(2.0, yaw="forward"),
-    "lemniscate": trajectories.lemniscate(2.0),
-    "square": trajectories.square(2.0, yaw="forward"),
-    "relay": trajectories.relay(yaw="forward"),
-    "waypoints": trajectories.waypoints(POINTS, yaw="forward"),
-    "stops": trajectories.waypoints(POINTS, stop=True, yaw="forward"),
-    "ring": trajectories.minimum_snap(POINTS, closed=True, laps=2, yaw="forward"),
-    "race line": trajectories.race_line([{"position": (0.0, 0.0, 2.0), "radius": 1.0}], yaw="forward"),
-    "user": Ramp(),
-    "sequence": trajectories.sequence(
+    "takeoff": lambda: trajectories.takeoff(2.0),
+    "hold": lambda: trajectories.hold(height=2.0, yaw=0.3, duration=2.0),
+    "idle": lambda: trajectories.idle(2.0),
+    "circle": lambda: trajectories.circle(2.0, yaw="forward"),
+    "lemniscate": lambda: trajectories.lemniscate(2.0),
+    "square": lambda: trajectories.square(2.0, yaw="forward"),
+    "relay": lambda: trajectories.relay(yaw="forward"),
+    "waypoints": lambda: trajectories.waypoints(POINTS, yaw="forward"),
+    "stops": lambda: trajectories.waypoints(POINTS, stop=True, yaw="forward"),
+    "ring": lambda: trajectories.minimum_snap(POINTS, closed=True, laps=2, yaw="forward"),
+    "race line": lambda: trajectories.race_line(
+        [{"position": (0.0, 0.0, 2.0), "radius": 1.0}], yaw="forward"
+    ),
+    "user": Ramp,
+    "sequence": lambda: trajectories.sequence(
         trajectories.takeoff(1.0), trajectories.circle(2.0, yaw=1.0), trajectories.land(height=0.0)
     ),
 }
@@ -45,7 +47,7 @@ FLIGHTS = {
 @pytest.mark.parametrize("name", FLIGHTS)
 def test_points_made_ahead_are_those_of_each_time(name):
     """If this fails, a flight depends on the instants at which its points are made ahead."""
-    flight = FLIGHTS[name]
+    flight = FLIGHTS[name]()
     times = np.array([flight.duration * k / 200 for k in range(201)])
     numbers, idle = flight.samples(times)
     for t, row, idles in zip(times.tolist(), numbers, idle, strict=True):

@@ -1,0 +1,1 @@
+"""Controller of vehicles with wings and control surfaces."""

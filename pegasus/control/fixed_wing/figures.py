@@ -1,0 +1,341 @@
+"""Figures of a plane that its controller needs, found from the loads of its model."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Vec3, cos, sin
+from pegasus.contracts.vehicle import MachineVehicle
+from pegasus.control.allocation import pseudo_inverse
+from pegasus.model.machine import Channel, Machine
+from pegasus.model.multirotor import inverse
+from pegasus.step.loads import NO_VECTOR, Flow, Loads, loads_of
+from pegasus.step.pose import posed
+
+_SPEED = 20.0
+"""Airspeed at which forces by dynamic pressure are found [m/s]."""
+_STEP = 0.02
+"""Half the step of central differences [rad], [rad/s]."""
+_WEAKEST = 0.3
+"""Least effect of a joint that is used about an axis, by that of the strongest."""
+_UNCONTROLLED = 1e-3
+"""Effect about an axis, by that about the best one, below which it is not controlled."""
+_LIFT_COST = 10.0
+"""Cost of a change of lift by the weight, by that of a deflection of 1 rad."""
+_LOWEST, _HIGHEST, _COARSE = -0.3, 0.8, 0.02
+"""Range of angles of attack in which the polar is looked for, and the first steps [rad]."""
+_POINTS = 24
+"""Number of points of the polar."""
+_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the throttle at which the thrust is found."""
+_FORWARD = 0.7
+"""Least component along x of the axis of a rotor that pushes forward."""
+
+
+@dataclass(frozen=True)
+class PlaneFigures:
+    """Figures of a plane; forces and angular accelerations of the air are by dynamic pressure."""
+
+    mass: float
+    """Mass [kg]."""
+    least_airspeed: float
+    """Least airspeed of level flight, by stall or by the limits of the surfaces [m/s]."""
+    most_airspeed: float
+    """Largest airspeed of level flight, by the thrust [m/s]."""
+    alpha: tuple[float, ...]
+    """Angles of attack of the trimmed polar up to the largest lift [rad]."""
+    lift: tuple[float, ...]
+    """Lift there [m^2]."""
+    drag: tuple[float, ...]
+    """Drag there [m^2]."""
+    share: tuple[float, ...]
+    """Shares of the throttle, which is proportional to the squared speed of the rotors."""
+    thrust: tuple[float, ...]
+    """Thrust there at `thrust_airspeed` [N]."""
+    thrust_airspeed: float
+    """Airspeed of `thrust` [m/s]."""
+    turning: tuple[float, float, float]
+    """Angular acceleration at rest surfaces and `alpha_0` [rad/s^2/Pa]."""
+    turning_by_alpha: tuple[float, float, float]
+    """Its slope over the angle of attack [rad/s^2/Pa/rad]."""
+    turning_by_slip: tuple[float, float, float]
+    """Its slope over the velocity to the left by the airspeed [rad/s^2/Pa]."""
+    damping_x: tuple[float, float, float]
+    """Rows of its slope over the angular velocity by the airspeed [rad/s^2/Pa m]."""
+    damping_y: tuple[float, float, float]
+    damping_z: tuple[float, float, float]
+    alpha_0: float
+    """Angle of attack of `turning` [rad]."""
+    mixing: tuple[float, ...]
+    """Deflections by angular acceleration and dynamic pressure, three for each joint [rad Pa s^2/rad]."""
+    idle: tuple[float, ...]
+    """Angles of the joints at rest [rad]."""
+    authority: tuple[float, float, float]
+    """Largest angular acceleration about each axis [rad/s^2/Pa]."""
+    rotor_speed: tuple[float, ...]
+    """Speed of each rotor at full throttle [rad/s]; 0 for those that do not push forward."""
+    servo_lag: float
+    """Largest time constant of the servos that are used [s]."""
+
+
+class _Air:
+    """Loads of a machine in still air by angle of attack, slip, rates, angles and speeds."""
+
+    def __init__(self, machine: Machine, inertia: Array, density: float) -> None:
+        self.machine, self.density = machine, density
+        self._inverse = inverse(inertia)
+        self.rest = [channel.idle for channel in machine.channels[len(machine.elements) :]]
+        self.still = (0.0,) * len(machine.elements)
+        self.pressure = 0.5 * density * _SPEED * _SPEED
+
+    def loads(
+        self,
+        alpha: float,
+        *,
+        slip: float = 0.0,
+        rate: Sequence[float] = (0.0, 0.0, 0.0),
+        angles: Sequence[float] | None = None,
+        speeds: Sequence[float] | None = None,
+        airspeed: float = _SPEED,
+    ) -> Loads:
+        angles, speeds = self.rest if angles is None else angles, self.still if speeds is None else speeds
+        velocity = Vec3(airspeed * cos(alpha), airspeed * slip, -airspeed * sin(alpha))
+        flow = Flow(velocity, velocity, NO_VECTOR, (NO_VECTOR,) * len(self.machine.elements), self.density)
+        whole, level = (1.0,) * len(self.machine.elements), Quat(0.0, 0.0, 0.0, 1.0)
+        made = posed(self.machine, angles)
+        return loads_of(
+            made, whole, whole, None, flow, NO_VECTOR, level, Vec3(*rate), tuple(speeds), tuple(angles)
+        )
+
+    def turning(self, alpha: float, **values: object) -> Array:
+        """Return the angular acceleration by the surfaces, by dynamic pressure, shape (3,)."""
+        torque = _numbers(self.loads(alpha, **values).drag_torque)  # type: ignore[arg-type]
+        made: Array = (self._inverse * torque).sum(axis=1) / self.pressure
+        return made
+
+    def lift_and_drag(self, alpha: float, angles: Sequence[float]) -> tuple[float, float]:
+        """Return lift and drag by dynamic pressure [m^2]."""
+        force = _numbers(self.loads(alpha, angles=angles).drag_force) / self.pressure
+        s, c = float(sin(alpha)), float(cos(alpha))
+        return float(force[0] * s + force[2] * c), float(force[2] * s - force[0] * c)
+
+
+def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
+    """Return the figures of a plane.
+
+    Args:
+        vehicle: The plane, in a simulation.
+
+    Raises:
+        ConfigError: If no rotor pushes forward, its surfaces do not control roll and pitch or cannot carry
+            it, or it has too little thrust for level flight.
+    """
+    machine, ground = vehicle.machines[0], np.zeros((1, 3))
+    density = float(vehicle.environment.air_density(ground)[0])
+    weight = vehicle.mass * float(np.sqrt((vehicle.environment.gravity_vector(ground) ** 2).sum()))
+    air = _Air(machine, vehicle.inertia, density)
+    full = _full_speeds(machine, vehicle.name)
+    joints = machine.channels[len(machine.elements) :]
+    effect, lift_effect = _effects(air)
+    mixing = _mixing(effect, lift_effect * air.pressure / weight, vehicle.name)
+    room = np.array([min(j.high - j.idle, j.idle - j.low) for j in joints])
+    authority = [
+        float((room[used] / share[used]).min()) if (used := share > 0.1 * share.max()).any() else 0.0
+        for share in np.abs(mixing.T)
+    ]
+    polar = _polar(air, mixing[:, 1], joints, np.arange(_LOWEST, _HIGHEST, _COARSE))
+    if polar:
+        fine = np.linspace(polar[0][0] - _COARSE, polar[-1][0] + _COARSE, _POINTS)
+        polar = _polar(air, mixing[:, 1], joints, fine)
+    most_lift = polar[-1][1] if polar else 0.0
+    if most_lift <= 0.0:
+        raise ConfigError(
+            f"has no lift at any angle of attack from {_LOWEST:g} to {_HIGHEST:g} rad "
+            "at which its surfaces balance its pitch",
+            field="vehicle",
+            value=vehicle.name,
+        )
+    least = math.sqrt(2.0 * weight / (density * most_lift))
+    alpha, lift, drag = (tuple(column) for column in zip(*polar, strict=True))
+    most = _most_airspeed(air, full, (lift, drag), weight, least, vehicle.name)
+    trim = 1.4 * least
+    thrust = tuple(_thrust(air, full, share, trim) for share in _SHARES)
+    alpha_0 = float(np.interp(weight / (0.5 * density * trim * trim), lift, alpha))
+    damping = np.stack(
+        [
+            (
+                air.turning(alpha_0, rate=(_STEP * axis).tolist())
+                - air.turning(alpha_0, rate=(-_STEP * axis).tolist())
+            )
+            / (2.0 * _STEP)
+            * _SPEED
+            for axis in np.eye(3)
+        ],
+        axis=1,
+    )
+    by_alpha = (air.turning(alpha_0 + _STEP) - air.turning(alpha_0 - _STEP)) / (2.0 * _STEP)
+    by_slip = (air.turning(alpha_0, slip=_STEP) - air.turning(alpha_0, slip=-_STEP)) / (2.0 * _STEP)
+    used = [k for k in range(len(joints)) if np.abs(mixing[k]).any()]
+    lags = [float(machine.joints[k].servo.parameters.time_constant) for k in used]
+    damping_x, damping_y, damping_z = (_triple(row) for row in damping)
+    return PlaneFigures(
+        mass=float(vehicle.mass),
+        least_airspeed=least,
+        most_airspeed=most,
+        alpha=alpha,
+        lift=lift,
+        drag=drag,
+        share=_SHARES,
+        thrust=thrust,
+        thrust_airspeed=trim,
+        turning=_triple(air.turning(alpha_0)),
+        turning_by_alpha=_triple(by_alpha),
+        turning_by_slip=_triple(by_slip),
+        damping_x=damping_x,
+        damping_y=damping_y,
+        damping_z=damping_z,
+        alpha_0=alpha_0,
+        mixing=tuple(mixing.ravel().tolist()),
+        idle=tuple(air.rest),
+        authority=_triple(np.array(authority)),
+        rotor_speed=full,
+        servo_lag=max(lags),
+    )
+
+
+def _full_speeds(machine: Machine, name: str) -> tuple[float, ...]:
+    """Return the speeds of the rotors at full throttle [rad/s], 0 for those that do not push forward."""
+    forward = [e.joint is None and e.z[0] > _FORWARD for e in machine.elements]
+    if not any(forward):
+        raise ConfigError("has no rotor that pushes forward", field="vehicle", value=name)
+    speeds = []
+    for element, pushes in zip(machine.elements, forward, strict=True):
+        channel = machine.channels[element.channel]
+        if pushes and not math.isfinite(channel.high):
+            raise ConfigError(
+                "must be finite for a plane: the throttle is a share of it",
+                field=f"largest speed of {channel.name} of vehicle {name!r}",
+                value=channel.high,
+                remedy="set max_speed of its motor",
+            )
+        speeds.append(channel.high if pushes else 0.0)
+    return tuple(speeds)
+
+
+def _effects(air: _Air) -> tuple[Array, Array]:
+    """Return angular acceleration, shape (3, J), and lift of each joint by angle and dynamic pressure."""
+    effects, lifts = [], []
+    for k in range(len(air.rest)):
+        sides = [list(air.rest) for _ in range(2)]
+        sides[0][k], sides[1][k] = air.rest[k] + _STEP, air.rest[k] - _STEP
+        more, less = (air.turning(0.0, angles=side) for side in sides)
+        effects.append((more - less) / (2.0 * _STEP))
+        up, down = (air.lift_and_drag(0.0, side)[0] for side in sides)
+        lifts.append((up - down) / (2.0 * _STEP))
+    return np.array(effects).reshape(-1, 3).T, np.array(lifts)
+
+
+def _mixing(effect: Array, lift: Array, name: str) -> Array:
+    """Return the deflections by angular acceleration of least cost, shape (J, 3).
+
+    The cost is the sum of their squares and that of the change of lift. Joints that do little about every
+    axis, as flaps, stay at rest.
+
+    Args:
+        effect: Angular acceleration by deflection, shape (3, J).
+        lift: Lift by deflection, shape (J,).
+        name: Name of the vehicle.
+    """
+    size = np.abs(effect)
+    best = size.max(axis=1, initial=0.0)
+    controlled = best > _UNCONTROLLED * best.max(initial=0.0)
+    if not (controlled[0] and controlled[1]):
+        axis = "roll" if not controlled[0] else "pitch"
+        raise ConfigError(f"has no surface that controls its {axis}", field="vehicle", value=name)
+    used = (size[controlled] >= _WEAKEST * best[controlled, None]).any(axis=0)
+    cost = _LIFT_COST * lift * used
+    # The inverse of 1 + c c^T.
+    cheap = np.eye(len(cost)) - np.outer(cost, cost) / (1.0 + float((cost * cost).sum()))
+    part = effect * used * controlled[:, None]
+    weighted = (part[:, :, None] * cheap[None]).sum(axis=1)
+    square = (weighted[:, None, :] * part[None]).sum(axis=2)
+    back = pseudo_inverse(square, cutoff=_UNCONTROLLED**2)
+    mixing: Array = (weighted.T[:, :, None] * back[None]).sum(axis=1)
+    return mixing
+
+
+def _polar(
+    air: _Air, elevator: Array, joints: Sequence[Channel], alphas: Array
+) -> list[tuple[float, float, float]]:
+    """Return angle of attack [rad], lift and drag by dynamic pressure [m^2] with pitch in balance.
+
+    It ends at the largest lift, or where surfaces reach their limits, and begins at its opposite.
+
+    Args:
+        air: The loads.
+        elevator: Deflection of each joint by angular acceleration about y.
+        joints: Channels of the joints.
+        alphas: Rising angles of attack that are looked at [rad].
+    """
+    low, high = np.array([joint.low for joint in joints]), np.array([joint.high for joint in joints])
+    rest = np.array(air.rest)
+    polar: list[tuple[float, float, float]] = []
+    for alpha in alphas.tolist():
+        wanted = 0.0
+        for _ in range(2):
+            angles = rest + elevator * wanted
+            wanted -= float(air.turning(alpha, angles=angles.tolist())[1])
+        angles = rest + elevator * wanted
+        fits = bool((angles >= low).all() and (angles <= high).all())
+        lift, drag = air.lift_and_drag(alpha, angles.tolist())
+        if not fits or (polar and lift <= polar[-1][1]):
+            if polar and polar[-1][1] > 0.0:
+                break
+            polar = []
+            continue
+        polar.append((alpha, lift, drag))
+    most = polar[-1][1] if polar else 0.0
+    return [point for point in polar if most > 0.0 and point[1] > -most]
+
+
+def _thrust(air: _Air, full: Sequence[float], share: float, airspeed: float) -> float:
+    """Return the thrust at a share of the throttle [N]."""
+    speeds = [math.sqrt(share) * speed for speed in full]
+    return float(air.loads(0.0, speeds=speeds, airspeed=airspeed).rotor_force[0])
+
+
+def _most_airspeed(
+    air: _Air,
+    full: Sequence[float],
+    polar: tuple[tuple[float, ...], tuple[float, ...]],
+    weight: float,
+    least: float,
+    name: str,
+) -> float:
+    """Return the largest airspeed up to four times the least one at which the thrust balances the drag."""
+    found = 0.0
+    for airspeed in (least * np.arange(1.2, 4.0, 0.05)).tolist():
+        pressure = 0.5 * air.density * airspeed * airspeed
+        drag = pressure * float(np.interp(weight / pressure, *polar))
+        if drag < _thrust(air, full, 1.0, airspeed):
+            found = airspeed
+    if found == 0.0:
+        raise ConfigError(
+            f"has too little thrust for level flight at any airspeed above {1.2 * least:.3g} m/s",
+            field="vehicle",
+            value=name,
+        )
+    return found
+
+
+def _numbers(v: Vec3) -> Array:
+    return np.array([v[0], v[1], v[2]], dtype=np.float64)
+
+
+def _triple(values: Array) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z

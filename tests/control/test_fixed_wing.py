@@ -1,0 +1,270 @@
+"""Controller of planes: paths, energy, stall, launch and landing, batches, and its parameters."""
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Vec3
+from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.base.tracing.launches import program_of
+from pegasus.config import load_world
+from pegasus.control import PlaneController, trajectories
+from pegasus.control.fixed_wing.law import PlaneState, plane_law
+from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, GLIDE, LAUNCH, LINE, STANDING, Leg
+from pegasus.control.mission_step import Motion, arrays_of
+
+GUSTS = load_world("flat")[0].model_copy(
+    update={"wind": {"model": "gusts", "mean_velocity": [4.0, 0.0, 0.0], "intensity": 0.5}}
+)
+HEAVY = {"extends": "plane", "mass": 2.2, "inertia": [0.3, 0.22, 0.22]}
+
+
+def airspeed(plane):
+    """Return the airspeed of each copy [m/s]."""
+    return np.linalg.norm(plane.state.velocity - plane.columns["wind"], axis=1)
+
+
+def observed(sim, plane, duration):
+    """Yield after every tenth of a second."""
+    for _ in range(round(duration / 0.1)):
+        sim.run(duration=0.1)
+        yield plane.state.position, airspeed(plane)
+
+
+def flown_circle(world, model="plane", speed=13.0):
+    """Return the largest errors of radius, height and airspeed on a circle, after two thirds of it."""
+    pilot = PlaneController(airspeed=speed)
+    with Simulation(world, seed=1) as sim:
+        plane = sim.add(Multirotor(model, backends=[pilot]))
+        pilot.takeoff(height=30.0).wait(sim)
+        pilot.loiter([100.0, 0.0, 40.0], radius=60.0)
+        sim.run(duration=30.0)
+        errors = [
+            (math.hypot(x[0, 0] - 100.0, x[0, 1]) - 60.0, x[0, 2] - 40.0, v[0] - speed)
+            for x, v in observed(sim, plane, 40.0)
+        ]
+    return np.abs(errors).max(axis=0)
+
+
+def test_it_keeps_circle_height_and_airspeed():
+    """If this fails, guidance or total energy control has a steady error in calm air."""
+    radius, height, speed = flown_circle("flat")
+    assert radius < 0.5
+    assert height < 0.3
+    assert speed < 0.2
+
+
+def test_wind_and_gusts_move_it_little():
+    """In 4 m/s with gusts of 0.5 m/s; if this fails, guidance takes the airspeed for that over the ground."""
+    radius, height, speed = flown_circle(GUSTS)
+    assert radius < 1.0
+    assert height < 3.0
+    assert speed < 0.7
+
+
+def test_another_plane_needs_no_tuning():
+    """If this fails, gains are those of one plane instead of following from the model."""
+    radius, height, speed = flown_circle("flat", HEAVY, speed=15.0)
+    assert radius < 1.0
+    assert height < 0.5
+    assert speed < 0.3
+
+
+def test_a_mission_from_launch_to_landing():
+    """If this fails, a leg never ends, a corner is missed, or the flare drops or floats."""
+    points = [(150.0, 0.0, 30.0), (150.0, 150.0, 40.0), (-100.0, 150.0, 40.0), (-100.0, 0.0, 30.0)]
+    flight = trajectories.sequence(
+        trajectories.takeoff(height=30.0),
+        trajectories.waypoints(points=points, stop=True),
+        trajectories.land(),
+    )
+    pilot = PlaneController(flight, airspeed=13.0)
+    nearest, down = np.full(len(points), np.inf), None
+    with Simulation("flat", seed=1) as sim:
+        plane = sim.add(Multirotor("plane", backends=[pilot]))
+        for x, _ in observed(sim, plane, 160.0):
+            nearest = np.minimum(nearest, np.linalg.norm(np.array(points) - x[0], axis=1))
+            if pilot.reference.segment == "approach" and x[0, 2] < 0.4 and down is None:
+                down = x[0].copy(), plane.state.velocity[0].copy()
+        assert pilot.mission.finished
+        assert pilot.mission.landed.all()
+        assert not plane.columns["command"][:, 0].any()
+    # The reference point cuts corners.
+    assert nearest.max() < 12.0, nearest
+    place, velocity = down
+    assert abs(place[0] + 100.0) < 40.0
+    assert abs(place[1]) < 1.0
+    assert -0.8 < velocity[2] < 0.0
+
+
+def test_a_steep_climb_does_not_stall():
+    """If this fails, the nose is raised for the height until the wings stall."""
+    pilot = PlaneController(airspeed=11.0)
+    with Simulation("flat", seed=1) as sim:
+        plane = sim.add(Multirotor("plane", backends=[pilot]))
+        pilot.takeoff(height=20.0).wait(sim)
+        sim.run(duration=10.0)
+        here = plane.state.position[0] + (60.0, 0.0, 300.0)
+        pilot.goto(here)
+        slowest, heights = math.inf, []
+        for x, v in observed(sim, plane, 30.0):
+            slowest, heights = min(slowest, float(v[0])), [*heights, x[0, 2]]
+    assert slowest > 1.05 * pilot.figures.least_airspeed
+    assert heights[-1] - heights[0] > 60.0
+
+
+def test_copies_fly_their_own_ways():
+    """If this fails, a hundred planes need a hundred launches, or follow each other's legs."""
+    count = 100
+    pilot = PlaneController(airspeed=13.0)
+    places = [(0.0, 20.0 * k, 0.2) for k in range(count)]
+    with Simulation("flat", seed=1) as sim:
+        plane = sim.add(Multirotor("plane", count=count, sensors={}, position=places, backends=[pilot]))
+        pilot.takeoff(height=20.0).wait(sim)
+        targets = np.array([(150.0, 20.0 * k, 20.0 + 0.2 * k) for k in range(count)])
+        pilot.goto(targets[::2], copies=slice(0, None, 2)).wait(sim)
+        off = np.linalg.norm(plane.state.position[::2] - targets[::2], axis=1)
+        assert not np.array([course.coming for course in pilot.mission.courses]).any()
+        alone = plane.state.position[1, 1] - places[1][1]
+        assert abs(plane.state.position[99, 1] - places[99][1] - alone) < 1e-6
+    assert off.max() < 40.0
+
+
+def scattered(count, seed=3):
+    """Return random rows of the columns of `plane_law` and its structures."""
+    pilot = PlaneController()
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("plane", backends=[pilot]))
+    rng = np.random.default_rng(seed)
+    columns = {}
+    for name, kind in (("leg", Leg), ("motion", Motion), ("state", PlaneState)):
+        columns |= {f"{name}.{key}": array for key, array in arrays_of(kind, count).items()}
+    for array in columns.values():
+        array[...] = rng.normal(size=array.shape) * 3.0
+    columns["leg.kind"][...] = rng.choice([STANDING, LAUNCH, CLIMB, LINE, CIRCLE, GLIDE], count)
+    columns["leg.radius"][...] = rng.choice([-40.0, 50.0], count)
+    columns["leg.airspeed"][...] = 12.0
+    columns["motion.velocity"] += (12.0, 0.0, 0.0)
+    columns["motion.orientation"] += (0.0, 0.0, 0.0, 6.0)
+    columns["motion.orientation"] /= np.linalg.norm(columns["motion.orientation"], axis=1, keepdims=True)
+    for name in ("leg.start", "leg.end", "motion.position"):
+        columns[name] *= 30.0
+    columns["wind"], columns["gravity"] = rng.normal(size=(count, 3)), np.tile([0.0, 0.0, -9.8], (count, 1))
+    columns["air_density"] = np.full(count, 1.2)
+    return pilot, columns
+
+
+def test_compiled_and_python_give_the_same_bits():
+    """If this fails, the law that is tested is not the one that flies."""
+    count = 40
+    pilot, columns = scattered(count)
+
+    def values(kind, name, k):
+        shapes = {(): float, (3,): lambda v: Vec3(*v), (4,): lambda v: Quat(*v)}
+        rows = {f.name: columns[f"{name}.{f.name}"] for f in fields(kind)}
+        return kind(**{key: shapes[a.shape[1:]](a[k]) for key, a in rows.items()})
+
+    expected = [
+        plane_law(
+            *(pilot.gains, pilot.figures, values(Leg, "leg", k), values(Motion, "motion", k)),
+            *(Vec3(*columns["wind"][k]), 1.2, Vec3(*columns["gravity"][k])),
+            *(values(PlaneState, "state", k), 0.004),
+        )
+        for k in range(count)
+    ]
+    given = uniform("own", pilot.gains), uniform("p", pilot.figures)
+    arguments = (
+        *(*given, column("leg", Leg), column("motion", Motion), column("wind", Vec3), column("air_density")),
+        *(column("gravity", Vec3), column("state", PlaneState), uniform("elapsed", 0.0)),
+    )
+    outputs = ("command", "setpoint", "state", "over", "event", "fault")
+    setpoint = {
+        f"setpoint.{n}": np.zeros((count, 3)) for n in ("position", "velocity", "acceleration", "jerk")
+    }
+    setpoint |= {f"setpoint.{n}": np.zeros(count) for n in ("yaw", "yaw_rate")}
+    arrays = {**columns, **setpoint, "command": np.zeros((count, 7)), "over": np.zeros(count)}
+    arrays |= {name: value for one in given for name, value in uniform_values(one).items()}
+    arrays |= {"elapsed": np.full(1, 0.004), "event": np.zeros(1), "fault": np.zeros(1)}
+    program_of(plane_law, *arguments, outputs=outputs, count=count).launch(arrays, count).run()
+    np.testing.assert_array_equal(arrays["command"], [made[0] for made in expected])
+    np.testing.assert_array_equal(arrays["over"], [float(made[3]) for made in expected])
+    np.testing.assert_array_equal(columns["state.energy"], [made[2].energy for made in expected])
+    assert not arrays["fault"].any()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"airspeed": 5.0},
+            r"airspeed = 5\.0: must be from 9\.\d+ to 23\.\d m/s, in which plane flies level",
+        ),
+        ({"airspeed": -1.0}, r"airspeed = -1\.0: must be above 0"),
+        ({"bank_limit": 1.5}, r"bank_limit = 1\.5: must be above 0, to 1\.2 rad"),
+        ({"height": 0.0}, r"height = 0\.0: must be above 0"),
+        ({"trajectory": trajectories.hold(height=20.0, duration=3.0)}, r"hold\.duration"),
+    ],
+)
+def test_wrong_parameters_are_named(values, message):
+    """If this fails, a wrong figure shows up as a crash of the plane."""
+    with pytest.raises(ConfigError, match=message), Simulation("flat") as sim:
+        sim.add(Multirotor("plane", backends=[PlaneController(**values)]))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("iris", "has no rotor that pushes forward"),
+        ({"extends": "plane", "mass": 200.0}, "has too little thrust for level flight"),
+    ],
+)
+def test_what_is_no_plane_is_named(model, message):
+    """If this fails, a multirotor gets the controller of a plane and falls."""
+    with pytest.raises(ConfigError, match=message), Simulation("flat") as sim:
+        sim.add(Multirotor(model, backends=[PlaneController()]))
+
+
+def test_calls_on_the_ground_are_refused():
+    """If this fails, a plane at rest has legs in the air."""
+    pilot = PlaneController()
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("plane", backends=[pilot]))
+        sim.run(duration=0.1)
+        for call in (pilot.hold, pilot.land, lambda: pilot.goto([1.0, 2.0, 3.0])):
+            with pytest.raises(ConfigError, match="is not in the air; take off first"):
+                call()
+
+
+def test_a_snapshot_goes_on_with_the_same_bits():
+    """If this fails, the legs that come or the integrals are missing in a snapshot."""
+    pilot = PlaneController(airspeed=13.0)
+    with Simulation("flat", seed=1) as sim:
+        plane = sim.add(Multirotor("plane", backends=[pilot]))
+        pilot.takeoff(height=20.0)
+        sim.run(duration=2.0)
+        saved = sim.snapshot()
+        sim.run(duration=8.0)
+        first = plane.state.copy()
+        sim.restore(saved)
+        sim.run(duration=8.0)
+        np.testing.assert_array_equal(plane.state.position, first.position)
+        np.testing.assert_array_equal(plane.state.orientation, first.orientation)
+
+
+def test_a_reset_copy_begins_anew():
+    """If this fails, a copy that is reset flies on with the legs of its last flight."""
+    flight = trajectories.sequence(trajectories.takeoff(height=20.0), trajectories.hold())
+    pilot = PlaneController(flight, airspeed=13.0)
+    with Simulation("flat", seed=1) as sim:
+        plane = sim.add(Multirotor("plane", count=2, position=[(0, 0, 0.2), (0, 30, 0.2)], backends=[pilot]))
+        sim.run(duration=12.0)
+        assert plane.state.position[:, 2].min() > 15.0
+        plane.reset(1)
+        sim.run(duration=1.0)
+        assert plane.state.position[1, 2] < 5.0
+        sim.run(duration=11.0)
+        assert plane.state.position[:, 2].min() > 15.0
