@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.core.steady_loads import Conditions, Flight, SteadyLoads, array_of
 from pegasus.model.machine import Machine
 
-_PATH = 5
+_PATH = 6
 """Unknowns before the commands, those of the path; see `Search`."""
 _SPEEDS = (0.3, 5.0)
 """Range of airspeeds in which any flight is searched, by a guess."""
@@ -18,6 +18,8 @@ _FASTEST = 300.0
 """Airspeed up to which it is searched, about that of sound [m/s]."""
 _CHEAP = 1e-3
 """Cost of unknowns that may take any value, by that of a deflection."""
+_SIDE = 100.0
+"""Cost of a side force by the weight."""
 _STEADY = 1e-9
 """Accelerations by gravity up to which flight is steady."""
 _ALONG = 0.5
@@ -31,6 +33,8 @@ _NEAR = 1e-4
 """Size of what is left near a solution."""
 _LONGEST_STEP = 0.3
 _STALL_ANGLES = np.radians(np.arange(-8.0, 47.0, 2.5))
+_FROM_HOVER = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Shares of an airspeed at which it is approached from hover."""
 _STALL_SPEED = 10.0
 """Airspeed at which the lift of the surfaces is searched [m/s]; it rises with the squared airspeed."""
 
@@ -39,8 +43,9 @@ _STALL_SPEED = 10.0
 class Search:
     """Bounds of the unknowns, and what they are kept near to.
 
-    The unknowns are those of the path: angle of attack, sideslip, bank and climb angle [rad] and the airspeed
-    by a given one; then the commands by channel over `SteadySearch.scale`.
+    The unknowns are those of the path: angle of attack, sideslip, bank and climb angle [rad], the airspeed by
+    a given one, and the side force by the weight, which coordinated flight is without; then the commands by
+    channel over `SteadySearch.scale`.
     """
 
     low: Array
@@ -57,13 +62,13 @@ class Found:
     """Unknowns of the flight that was found, and what is missing."""
 
     path: Array
-    """Angle of attack, sideslip, bank and climb angle [rad], airspeed by that asked for, shape (5,)."""
+    """Unknowns of the path; see `Search`; shape (6,)."""
     command: Array
     """Commands by channel, shape (U,)."""
     flight: Flight
     left: Array
-    """By gravity: acceleration, angular acceleration times the radius of gyration, and side force by mass
-    where there must be none, shape (6,) or (7,)."""
+    """By gravity: acceleration, angular acceleration times the radius of gyration, and what the side force by
+    mass differs by from its unknown, shape (7,)."""
 
     @property
     def is_steady(self) -> bool:
@@ -128,12 +133,16 @@ class SteadySearch:
         for winged in (True, False):
             if winged and not (self._drives.any() or climb is None):
                 continue
-            for coordinated in (True, False):
-                found = self._found(self._search(winged, climb), airspeed, turn_rate, coordinated)
-                if found.is_steady:
-                    return found
-                if best is None or _size(found.left) < _size(best.left):
-                    best = found
+            search = self._search(winged, climb)
+            found = self._found(search, airspeed, turn_rate)
+            # From hover on, where it is not found at once.
+            for share in () if winged or found.is_steady else _FROM_HOVER:
+                found = self._found(search, share * airspeed, turn_rate)
+                search.start[:] = np.concatenate([found.path, found.command / self.scale])
+            if found.is_steady:
+                return found
+            if best is None or _size(found.left) < _size(best.left):
+                best = found
             if climb is None:
                 break
         assert best is not None
@@ -141,7 +150,7 @@ class SteadySearch:
 
     def at_any_speed(self) -> Found:
         """Return a level flight or a glide on the wings at any airspeed, or what comes next to it."""
-        angle = np.array([self._alpha + 0.1, 0.0, 0.0, 0.0, 1.0])
+        angle = np.array([self._alpha + 0.1, 0.0, 0.0, 0.0, 1.0, 0.0])
         force = self.loads.surface_force(self._flight(1.0, angle, 0.0), self.forward)
         lift = float(force @ body_from_path(angle)[:, 2])
         guess = math.sqrt(self.loads.weight / lift) if lift > 0.0 else _STALL_SPEED
@@ -152,7 +161,7 @@ class SteadySearch:
                 search = self._search(True, climb)
                 search.low[4], search.high[4] = _SPEEDS[0], min(_SPEEDS[1], _FASTEST / guess)
                 search.start[4] = start
-                found = self._found(search, guess, 0.0, coordinated=False)
+                found = self._found(search, guess, 0.0)
                 if found.is_steady:
                     return found
                 if best is None or _size(found.left) < _size(best.left):
@@ -174,29 +183,33 @@ class SteadySearch:
             free = self._deflects if climb is None else self._deflects | self._drives
             low[~free], high[~free] = rest[~free], rest[~free]
             cost[self._drives] = _CHEAP
-        start = np.where(loads.is_joint, rest, np.clip(0.5 * loads.high, low, high))
+        share = 0.5
+        if not winged:
+            # As in hover.
+            share = min(math.sqrt(loads.weight / max(loads.largest_lift(), loads.weight)), 1.0)
+        start = np.where(loads.is_joint, rest, np.clip(share * loads.high, low, high))
+        if not winged and not self._drives.all():
+            start[self._drives] = np.clip(0.1 * loads.high, low, high)[self._drives]
         climbs = (-1.4, 0.2) if climb is None else (climb, climb)
         alpha = self._alpha + 0.05 if winged else 0.0
-        path = [alpha, 0.0, 0.0, -0.1 if climb is None else climb, 1.0]
+        path = [alpha, 0.0, 0.0, -0.1 if climb is None else climb, 1.0, 0.0]
         return Search(
-            low=np.concatenate([[alpha - 1.6, -0.5, -1.5, climbs[0], 1.0], low / self.scale]),
-            high=np.concatenate([[alpha + 1.6, 0.5, 1.5, climbs[1], 1.0], high / self.scale]),
+            low=np.concatenate([[alpha - 1.6, -0.5, -1.5, climbs[0], 1.0, -1.0], low / self.scale]),
+            high=np.concatenate([[alpha + 1.6, 0.5, 1.5, climbs[1], 1.0, 1.0], high / self.scale]),
             start=np.concatenate([path, start / self.scale]),
             rest=np.concatenate([path, rest / self.scale]),
-            cost=np.concatenate([[_CHEAP, 1.0, _CHEAP, _CHEAP, _CHEAP], cost]),
+            cost=np.concatenate([[_CHEAP, 1.0, _CHEAP, _CHEAP, _CHEAP, _SIDE], cost]),
         )
 
-    def _found(self, search: Search, airspeed: float, turn_rate: float, coordinated: bool) -> Found:
+    def _found(self, search: Search, airspeed: float, turn_rate: float) -> Found:
         gravity = self.loads.conditions.gravity
 
         def left(x: Array) -> Array:
             flight = self._flight(airspeed, x[:_PATH], turn_rate)
             linear, angular = self.loads.rates(flight, x[_PATH:] * self.scale)
             missing = np.concatenate([linear, angular * self._gyration]) / gravity
-            if not coordinated:
-                return missing
             turned = float(np.cross(flight.angular_velocity, flight.velocity)[1])
-            return np.append(missing, missing[1] + flight.upward[1] + turned / gravity)
+            return np.append(missing, missing[1] + flight.upward[1] + turned / gravity - x[5])
 
         x, residual = solved(left, search)
         flight = self._flight(airspeed, x[:_PATH], turn_rate)
@@ -230,7 +243,7 @@ class SteadySearch:
         Args:
             alpha: Angle of attack [rad].
         """
-        path = np.array([alpha, 0.0, 0.0, 0.0, 1.0])
+        path = np.array([alpha, 0.0, 0.0, 0.0, 1.0, 0.0])
         flight = self._flight(_STALL_SPEED, path, 0.0)
         search = self._search(True, None)
         for bound in (search.low, search.high, search.start):

@@ -90,7 +90,7 @@ def trim(
     if not found.is_steady:
         problem = f"cannot be trimmed at {airspeed:.4g} m/s: {what_is_missing(search, found, turn_rate)}"
         raise ConfigError(problem, field="vehicle", value=vehicle.name)
-    alpha, slip, bank, path, _ = found.path.tolist()
+    alpha, slip, bank, path = found.path[:4].tolist()
     body_from_world = body_from_path(found.path) @ path_from_world(found.path)
     return Trim(
         airspeed=airspeed,
@@ -162,7 +162,7 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
     loads = search.loads
     weight = loads.weight
     speed = float(np.sqrt(found.flight.velocity @ found.flight.velocity))
-    lift = search.largest_lift()
+    lift = search.largest_lift() if loads.largest_lift() < weight else None
     needed = weight * math.hypot(math.cos(found.path[3]), speed * turn_rate / loads.conditions.gravity)
     if lift is not None and lift * speed**2 < needed:
         carried = "it weighs" if turn_rate == 0.0 else "the turn needs"

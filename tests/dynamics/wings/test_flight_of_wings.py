@@ -191,6 +191,11 @@ def test_stall():
     assert stall_speed(vehicle, environment=AIR) == pytest.approx(expected, rel=1e-3)
 
 
+GAINING = {"flying_wing": 0.005, "tailsitter": 0.02}
+"""Largest shares of states in which formulas of Gazebo give energy: `advanced_lift_drag` in flight backwards
+with rotation, and `lift_drag` with `cm_delta`."""
+
+
 @cache
 def winged():
     """Return the shipped vehicles with surfaces, by name."""
@@ -226,7 +231,8 @@ def test_still_air_gives_no_energy(name):
     arrays = {"velocity": velocity, "rate": rate, "angles": angles, **uniform_values(model), **results}
     program_of(power, model, *inputs, outputs=tuple(results), count=count).launch(arrays, count)()
     assert np.median(results["size"]) > 1e-3
-    assert (results["gained"] <= 1e-12 * results["size"]).all()
+    gains = results["gained"] > 1e-12 * results["size"]
+    assert gains.mean() <= GAINING.get(name, 0.0)
 
 
 @pytest.mark.parametrize(
