@@ -51,7 +51,8 @@ class Uniform(Atmosphere):
 def loads(alpha):
     """Return lift, drag and nose-up moment about the centre of mass by the dynamic pressure [m^2, m^3]."""
     parts = [(FullRangeWing(**WING), WING_AT, 0.0)] * 2 + [(FullRangeWing(**TAIL), TAIL_AT, INCIDENCE)]
-    total = np.array([0.0, FullRangeWing(**FIN).skin_drag * FIN["area"], 0.0])
+    fin = FullRangeWing(**FIN).skin_drag * FIN["area"]
+    total = np.array([0.0, fin, TAIL_AT * fin * math.sin(alpha)])
     for wing, place, incidence in parts:
         lift, drag, moment = (float(c) * wing.area for c in oracle(wing, alpha + incidence))
         up = lift * math.cos(alpha) + drag * math.sin(alpha)
@@ -80,7 +81,7 @@ def test_glide_at_trim():
             moving = glider.state.velocity[0]
             energies.append(moving @ moving / 2 + GRAVITY * glider.state.position[0, 2])
         travelled = glider.state.position[0] - (0, 0, 500.0)
-    assert travelled[0] / -travelled[2] == pytest.approx(ratio, rel=0.005)
-    assert -travelled[2] / 20.0 == pytest.approx(speed * math.sin(path), rel=0.005)
-    np.testing.assert_allclose(moving, velocity, atol=0.005 * speed)
+    assert travelled[0] / -travelled[2] == pytest.approx(ratio, rel=1e-6)
+    assert -travelled[2] / 20.0 == pytest.approx(speed * math.sin(path), rel=1e-6)
+    np.testing.assert_allclose(moving, velocity, atol=1e-6 * speed)
     assert (np.diff(energies) < 0).all()
