@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_s
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation
 
 show = typer.Typer(help="Show a vehicle, a world or a scenario.", no_args_is_help=True)
-check = typer.Typer(help="Check a world or a scenario.", no_args_is_help=True)
+check = typer.Typer(help="Check a vehicle, a world or a scenario.", no_args_is_help=True)
 
 
 class Kind(StrEnum):
@@ -146,6 +146,25 @@ def show_scenario(
     _print_yaml(spec.model_dump(mode="json"), file)
 
 
+@check.command("vehicle")
+def check_vehicle(
+    name: Annotated[
+        str, typer.Argument(help="Name of a vehicle, or a YAML file.", autocompletion=_vehicle_names)
+    ],
+) -> None:
+    """Check a vehicle as a flight would: its file and parts, and hover, or stall, trim and modes."""
+    from pegasus.core.multirotor import Multirotor
+    from pegasus.core.simulation import Simulation
+    from pegasus.design.flight_sheet import flight_sheet
+
+    import_from_beside(name)
+    with showing_preparation(f"loading {name}"):
+        simulation = Simulation("flat")
+    with simulation:
+        rows = flight_sheet(simulation.add(Multirotor(name)))
+    _print_findings(rows)
+
+
 @check.command("world")
 def check_world(
     name: Annotated[
@@ -187,6 +206,11 @@ def check_scenario(
         for vehicle in simulation.vehicles:
             backends = ", ".join(type(backend).__name__ for backend in vehicle.backends) or "no backends"
             rows.append((f"vehicle {vehicle.name}", f"{vehicle.count} x {vehicle.spec.name}: {backends}"))
+    _print_findings(rows)
+
+
+def _print_findings(rows: Sequence[tuple[str, str]]) -> None:
+    """Print what was found right, as subjects and figures."""
     table = Table("", "check", "result", box=None)
     table.columns[2].overflow = "fold"
     for subject, found in rows:

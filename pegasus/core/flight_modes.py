@@ -74,9 +74,10 @@ class LinearModel:
         parts = np.abs(vectors * scale[:, None]) ** 2
         along = parts[_LONGITUDINAL].sum(axis=0) > 0.5 * parts.sum(axis=0)
         order = np.argsort(-np.abs(roots))
+        every = [complex(root) for root in roots.tolist()]
         kinds = {
-            "longitudinal": [complex(roots[k]) for k in order if along[k] and roots[k].imag >= 0.0],
-            "lateral": [complex(roots[k]) for k in order if not along[k] and roots[k].imag >= 0.0],
+            kind: [every[k] for k in order if along[k] == longitudinal and every[k].imag >= 0.0]
+            for kind, longitudinal in (("longitudinal", True), ("lateral", False))
         }
         found = [mode for kind, own in kinds.items() for mode in _named(kind, own)]
         return sorted(found, key=lambda mode: -abs(mode.root))

@@ -18,8 +18,8 @@ from pegasus.core.steady_loads import Conditions
 from pegasus.core.step_vehicle import StepVehicle
 from pegasus.environment import Environment
 
-_NOTABLE = 0.01
-"""Share of the weight from which a missing force is named."""
+_NOTABLE = 0.2
+"""Share of what is missing most from which something else is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +144,10 @@ def require_flight(vehicle: StepVehicle, environment: Environment) -> None:
 
 def search_of(vehicle: StepVehicle, environment: Environment | None) -> SteadySearch:
     """Return the search for steady flights of the first copy of a vehicle; see `trim`."""
-    environment = environment or getattr(vehicle, "environment", None) or Environment()
-    conditions = Conditions.of(environment, np.asarray(vehicle.state.position[:1]))
+    if environment is None:
+        # It is set once the vehicle has joined a simulation.
+        environment = getattr(vehicle, "environment", None)
+    conditions = Conditions.of(environment or Environment(), np.asarray(vehicle.state.position[:1]))
     return SteadySearch(vehicle.machines[0], conditions)
 
 
@@ -172,15 +174,16 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
         if found.command[k] != loads.idle[k]
         and min(found.command[k] - loads.low[k], loads.high[k] - found.command[k]) < 1e-9 * search.scale[k]
     ]
-    forces = found.left[:3] @ body_from_path(found.path) * weight
+    forces = found.left[:3] @ body_from_path(found.path)
+    notable = _NOTABLE * float(np.abs([*forces, *found.left[3:6]]).max())
     missing = [
-        f"{abs(force):.3g} N too {'little' if force < 0 else 'much'} force {direction}"
+        f"{abs(force) * weight:.3g} N too {'little' if force < 0 else 'much'} force {direction}"
         for force, direction in zip(forces, ("along the flight", "to the left", "upward"), strict=True)
-        if abs(force) > _NOTABLE * weight
+        if abs(force) > notable
     ]
     axes = ("roll", "pitch", "yaw")
-    turning = [axes[k] for k in range(3) if abs(found.left[3 + k]) > _NOTABLE]
+    turning = [axes[k] for k in range(3) if abs(found.left[3 + k]) > notable]
     if turning:
-        missing.append(f"moments of {' and '.join(turning)} are not held")
+        missing.append(f"moments of {' and '.join(turning)} that are not held")
     limits = f" with {', '.join(at_limit)}" if at_limit else ""
-    return f"{', '.join(missing) or 'forces and moments do not balance'}{limits}"
+    return f"{', '.join(missing)}{limits}"

@@ -1,4 +1,4 @@
-"""Data sheet of a vehicle: parameters, hover, thrust to weight, power."""
+"""Data sheet of a vehicle: parameters, hover, thrust to weight, power, and flight on wings."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -11,6 +11,7 @@ from pegasus.config.scenario import Component
 from pegasus.control.allocation import Allocation
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.supply import full_throttle, load_at
+from pegasus.design.flight_sheet import flight_sheet
 from pegasus.environment import Environment
 from pegasus.model.rotors import RotorLayout
 
@@ -41,7 +42,7 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
         ("ground effect", _component(spec.ground_effect) if spec.ground_effect is not None else "none"),
         ("downwash", _component(spec.downwash) if spec.downwash is not None else "none"),
         ("battery", _component(spec.battery) if spec.battery is not None else "none"),
-        *_hover(vehicle),
+        *(flight_sheet(vehicle) if vehicle.machines[0].surfaces else _hover(vehicle)),
     ]
     if spec.usd is not None:
         rows.append(("usd", str(spec.usd)))

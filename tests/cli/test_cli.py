@@ -283,6 +283,25 @@ def test_show_scenario(pegasus, tmp_path):
     assert yaml.safe_load(out)["generator"] == {"model": "courtyard"}
 
 
+def test_check_vehicle(pegasus):
+    """Stall, trim and modes of an aircraft would be unknown before it flies, or those of a multirotor."""
+    code, out, err = pegasus("check", "vehicle", "aerosonde")
+    assert (code, err) == (0, "")
+    rows = [line.split("  ", 2) for line in (line.strip() for line in out.splitlines()[1:])]
+    found = {line[1].strip(): line[2].strip() for line in (row for row in rows if len(row) == 3)}
+    assert float(found["stall speed"].removesuffix(" m/s")) == pytest.approx(15.0, abs=0.1)
+    assert "22.5" in found["trim in cruise"]
+    assert "elevator -0.14" in found["commands in cruise"]
+    assert [found[f"mode {k}"].split()[0] for k in range(1, 6)] == [
+        "roll",
+        "Dutch",
+        "short",
+        "phugoid",
+        "spiral",
+    ]
+    assert "hover" in pegasus("check", "vehicle", "iris")[1]
+
+
 def test_check_scenario(pegasus, tmp_path):
     """A mistake would come to light in a flight only."""
     write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}))
