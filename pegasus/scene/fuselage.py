@@ -45,7 +45,9 @@ def fuselage(size: Sequence[float]) -> tuple[Array, Faces]:
     return loft(rings)
 
 
-def draw_wheels(stage: Usd.Stage, path: str, spec: VehicleSpec, middle: float, tyre: Surface, leg: Surface) -> None:
+def draw_wheels(
+    stage: Usd.Stage, path: str, spec: VehicleSpec, middle: float, tyre: Surface, leg: Surface
+) -> None:
     """Write the wheels of a vehicle, each on a leg from the body.
 
     Args:

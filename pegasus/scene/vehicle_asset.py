@@ -85,7 +85,7 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
             spec.joints,
             spec.surfaces,
         )
-        text = repr((*looks, spec.center_of_mass))
+        text = repr((*looks, spec.wheels))
         return _drawn_scene(_Drawing(text, spec))
     stage = open_stage(_model_file(spec, source))
     root = stage.GetDefaultPrim()
