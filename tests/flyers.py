@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasus import Backend, Multirotor
+from pegasus.config.settings import names
 from pegasus.control import GeometricController, trajectories
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import Accelerometer, Gyroscope
@@ -12,6 +13,19 @@ from pegasus.sensors.imu import Accelerometer, Gyroscope
 HIGH = (0.0, 0.0, 50.0)
 PLAIN_IRIS = Path(__file__).with_name("plain_iris.yaml")
 """An Iris whose thrust is 8.54858e-6 w^2 N, with 0.06 m of torque, in any air, and that has no battery."""
+
+AIRCRAFT = [
+    "flying_wing",
+    "omnicopter",
+    "plane",
+    "standard_vtol",
+    "tailsitter",
+    "tilt_hexarotor",
+    "tiltrotor",
+]
+"""Shipped vehicles with wings, joints or reversible rotors, which controllers of multirotors do not fly."""
+MULTIROTORS = [name for name in names("vehicles") if name not in AIRCRAFT]
+"""The other shipped vehicles."""
 
 
 class Constant(Backend):

@@ -22,7 +22,7 @@ from pegasus.base.components import build
 from pegasus.base.system import resource
 from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
 from pegasus.cli.main import app
-from pegasus.config.airframe_specs import JointSpec, PropulsionSpec, SurfaceMount
+from pegasus.config.airframe_specs import JointSpec, PropulsionSpec, SurfaceMount, SurfaceShape, WheelSpec
 from pegasus.config.rotor_specs import RotorRing, RotorSpec
 from pegasus.config.scenario import (
     ArduPilotSpec,
@@ -112,6 +112,8 @@ OTHERS = {
     "Fields of `propulsion`": PropulsionSpec,
     "Fields of a `joint`": JointSpec,
     "Fields of a `surface`": SurfaceMount,
+    "Fields of a `shape`": SurfaceShape,
+    "Fields of a `wheel`": WheelSpec,
     "Fields of a `world` file": WorldSpec,
     "Fields of `origin`": OriginSpec,
     "Fields of `steel`": SteelSpec,

@@ -263,8 +263,8 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
     for joint in spec.joints:
         group(stage, f"{root}/joint_{joint}")
     for part in lofted_parts(spec):
-        place_of = "body" if part.joint is None else f"joint_{part.joint}"
-        look = looks["body" if part.joint is None else "front"]
+        place_of = f"joint_{part.joint}" if part.joint in spec.joints else "body"
+        look = looks["front" if part.joint in spec.joints else "body"]
         smooth_mesh(stage, f"{root}/{place_of}/{part.name}", part.points, part.faces, look, crease=CREASE)
     for index, rotor in enumerate(spec.rotor_list()):
         _draw_motor(stage, root, index, spec, looks)
@@ -347,7 +347,9 @@ def _draw_motor(
     rotors, path = spec.rotor_list(), f"{root}/body"
     rotor = rotors[index]
     diameter = propeller_of(spec, rotor).diameter
-    held_by = path if rotor.joint is None else f"{root}/joint_{rotor.joint}"
+    # A name that is not of a joint is told when the model of the vehicle is made.
+    hinge = spec.joints.get(rotor.joint or "")
+    held_by = path if hinge is None else f"{root}/joint_{rotor.joint}"
     axis, center = rotation_to(rotor.axis)[:, 2], np.asarray(rotor.position)
     above = partner_above(spec, index)
     down = axis if above is not None else -axis
@@ -361,8 +363,7 @@ def _draw_motor(
     if pairs:
         mount = (center + rotors[pairs[0]].position) / 2
     radius = spec.body.arm_diameter / 2
-    if rotor.joint is not None:
-        hinge = spec.joints[rotor.joint]
+    if hinge is not None:
         along = np.array(hinge.axis)
         pivot = hinge.position + along * float((mount - hinge.position) @ along)
         if np.abs(mount - pivot).max() > 1e-3:

@@ -172,8 +172,9 @@ def _panels(mount: SurfaceMount, shape: SurfaceShape, model: Mapping[str, Any]) 
     placed = mount if shape.upward is None else mount.model_copy(update={"upward": shape.upward})
     forward, left, upward = placed.axes()
     position = np.array(mount.position if shape.position is None else shape.position)
-    area = float(model.get("area", 0.1))
-    ratio = float(model.get("AR") or model.get("aspect_ratio") or _USUAL_ASPECT_RATIO)
+    # A wrong area or ratio is told when the model of the surface is made.
+    known = {name: v for name, v in model.items() if isinstance(v, int | float) and 0 < v < np.inf}
+    area, ratio = known.get("area", 0.1), known.get("AR", known.get("aspect_ratio", _USUAL_ASPECT_RATIO))
     span = shape.span or float(np.sqrt(area * ratio))
     chord = shape.chord or 2.0 * span / ratio / (1.0 + shape.taper)
     side = float(position @ left)

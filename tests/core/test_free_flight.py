@@ -1,7 +1,6 @@
 """Free flight over seconds, against an independent integration of the model and conservation laws."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from pegasus import Backend, Multirotor, Simulation
 from pegasus.config.scenario import WorldSpec
 from pegasus.dynamics import FirstOrderMotor, LinearDrag, PolynomialThrust, QuadraticDrag, QuadraticThrust
 from pegasus.environment.wind import ConstantWind
-from tests.flyers import Constant
+from tests.flyers import MULTIROTORS, Constant
 
 WIND = np.array([3.0, -2.0, 1.0])
 DENSITY = 1.0
@@ -168,16 +167,13 @@ def test_violent_flight_follows_the_model_to_second_order_and_better(drag):
     assert orders.min() > 2.0, (errors, orders)
 
 
-VEHICLES = sorted(path.stem for path in (Path(__file__).parents[2] / "config" / "vehicles").glob("*.yaml"))
-
-
 NO_DRAG = LinearDrag(coefficients=(0.0, 0.0, 0.0))
 NO_THRUST = QuadraticThrust(thrust_constant=1e-30, torque_constant=0.0)
 STOPPED = QuadraticThrust(thrust_constant=1e-3, torque_constant=0.0)
 """Rotors that have no force in any air while they stand still."""
 
 
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_spinning_rotors_make_no_energy(name):
     """An explicit step of the gyroscopic torque multiplies the energy of a racer by 24 in five seconds."""
     with Simulation(flat(0.0)) as sim:

@@ -9,9 +9,8 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.config.settings import names
 from pegasus.dynamics import Battery
-from tests.flyers import HIGH, PLAIN_IRIS, Constant
+from tests.flyers import HIGH, MULTIROTORS, PLAIN_IRIS, Constant
 
 WEAK = Battery(cell_count=4, capacity=1.8, resistance=0.0333, rated_voltage=14.8, avionics_power=10.0)
 """A pack of 15 milliohm per cell and A h: 2019 W at most, where the racer's motors take 2316 W."""
@@ -21,7 +20,7 @@ def warnings(caplog):
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_every_shipped_battery_feeds_full_throttle(name, caplog):
     """A shipped vehicle would be cut off by its own battery."""
     fastest = Multirotor(name).motor.max_speed

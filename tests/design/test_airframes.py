@@ -12,7 +12,6 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.step_math import Vec3, rotate_inverse
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import WorldSpec, inertia_tensor
-from pegasus.config.settings import names
 from pegasus.control import Allocation, Body, GeometricController, Setpoint, trajectories
 from pegasus.control.geometric import attitude_torque
 from pegasus.design.silhouette import silhouette_areas
@@ -20,6 +19,7 @@ from pegasus.design.vehicle_sheet import vehicle_sheet
 from pegasus.dynamics.rotor_states import disc_inflow
 from pegasus.environment import Environment
 from pegasus.scene.colliders import lowest_point
+from tests.flyers import MULTIROTORS
 
 PAGE = Path(__file__).parents[2] / "docs" / "airframes.md"
 G = 9.80665
@@ -39,7 +39,7 @@ FIGURES, LIMITS, BATTERIES = table("Figures"), table("Limits"), table("Batteries
 
 def test_the_page_knows_every_airframe():
     """The page would lack a shipped vehicle, or describe a removed one."""
-    assert set(FIGURES) == set(LIMITS) == set(names("vehicles"))
+    assert set(FIGURES) == set(LIMITS) == set(MULTIROTORS)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -121,7 +121,7 @@ def test_published_hover_times_are_compared():
     """A data sheet would be missing from the comparison, or a vehicle have no battery."""
     compared = {name for name, row in BATTERIES.items() if len(row) == 7}
     assert compared == {"iris", "crazyflie", "octorotor", "heavy_octorotor"}
-    assert set(names("vehicles")) - set(BATTERIES) == {"tilted_hexarotor"}
+    assert set(MULTIROTORS) - set(BATTERIES) == {"tilted_hexarotor"}
 
 
 BENCH = np.array(
@@ -186,7 +186,7 @@ def drags() -> dict[str, tuple[list[float], float]]:
 DRAGS = drags()
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_drag_is_that_of_the_silhouette(name):
     """A vehicle would fall and fly through other air than its size meets."""
     areas, _ = DRAGS[name]
@@ -198,7 +198,7 @@ def test_drag_is_that_of_the_silhouette(name):
     np.testing.assert_allclose(areas, expected, rtol=0.01, atol=6e-5)
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_falls_as_fast_as_the_page_says(name):
     """A vehicle without power would fall as in vacuum: 118 m/s after 12 s."""
     _, stated = DRAGS[name]
@@ -210,7 +210,7 @@ def test_falls_as_fast_as_the_page_says(name):
     assert (12.0 < fall < 18.0) if name == "crazyflie" else (19.0 < fall < 40.0)
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_takes_less_power_in_forward_flight_than_in_hover(name):
     """Translational lift would be missing: the power would grow from hover on."""
     vehicle = Multirotor(name)
@@ -434,7 +434,7 @@ def test_mass_properties_are_those_of_the_parts(name):
     np.testing.assert_allclose(inertia_tensor(spec.inertia), inertia, atol=2e-3 * inertia.max())
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_autopilots_get_one_output_for_each_rotor(name):
     """Two rotors would follow the same output of an autopilot, or one an output that is not there."""
     spec, _ = load_vehicle(name)

@@ -12,8 +12,8 @@ from pegasus.backends.px4.geometry import geometry_parameters
 from pegasus.base.system import resource
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import PX4Spec
-from pegasus.config.settings import names
 from pegasus.control import Allocation
+from tests.flyers import MULTIROTORS
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 HEXAROTOR = yaml.safe_load(resource("config", "vehicles", "tilted_hexarotor.yaml").read_text())
@@ -70,7 +70,7 @@ def assert_flown(model, most=0.02):
     return given
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_a_vehicle_without_a_section(name):
     """A vehicle without a PX4 section would turn over: PX4 would mix for other rotors."""
     spec, _ = load_vehicle(name)
@@ -81,7 +81,7 @@ def test_a_vehicle_without_a_section(name):
     assert [given[f"PWM_MAIN_FUNC{k + 1}"] for k in range(count)] == list(range(101, 101 + count))
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", MULTIROTORS)
 def test_a_shipped_vehicle(name):
     """A shipped vehicle's PX4 section would contradict its rotors."""
     spec, _ = load_vehicle(name)

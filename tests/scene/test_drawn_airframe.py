@@ -7,14 +7,14 @@ import pytest
 
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import VehicleSpec
-from pegasus.config.settings import names
 from pegasus.scene.airframe import feet_height, footprint, partner_above
 from pegasus.scene.authoring import rotation_to
 from pegasus.scene.scene import Scene
 from pegasus.scene.vehicle_asset import vehicle_scene
+from tests.flyers import MULTIROTORS
 
 HERE = Path("vehicle.yaml")
-SHIPPED = names("vehicles")
+SHIPPED = MULTIROTORS
 
 
 def shape(**fields: object) -> VehicleSpec:
