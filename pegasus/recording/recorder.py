@@ -31,7 +31,7 @@ from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.mover_track import MoverTrack
-from pegasus.recording.recorded import ActingFaults, Command, ContactForces
+from pegasus.recording.recorded import ActingFaults, Command, ContactForces, JointAngles
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
     LOCATION_FIX,
@@ -286,6 +286,8 @@ class _OpenLog:
         track.command.command = vehicle.columns["limited_command"]
         signals["state"].add(stamp, vehicle.state)
         signals["command"].add(stamp, track.command)
+        if "joints" in signals:
+            signals["joints"].add(stamp, JointAngles(vehicle.columns["joint_angle"]))
         if (reference := vehicle.reference) is not None:
             if "reference" not in signals:
                 signals["reference"] = self._opened(track, "reference", reference)
@@ -334,6 +336,10 @@ class _OpenLog:
         signals["state"] = self._opened(track, "state", vehicle.state)
         channels = orjson.dumps([[channel.name, channel.unit] for channel in vehicle.channels]).decode()
         signals["command"] = self._opened(track, "command", track.command, channels=channels)
+        if (angles := vehicle.columns.get("joint_angle")) is not None and (count := angles.shape[1]):
+            joints = [[channel.name, channel.unit] for channel in vehicle.channels[-count:]]
+            named = orjson.dumps(joints).decode()
+            signals["joints"] = self._opened(track, "joints", JointAngles(angles), channels=named)
         frames = _frames(vehicle)
         channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
         model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
