@@ -96,7 +96,7 @@ def assert_flown(made, frame, channels):
     assert abs(effect[1, 0]) < np.tan(np.radians(15.0)) * main[0]
 
 
-@pytest.mark.parametrize("name", names("vehicles"))
+@pytest.mark.parametrize("name", sorted(SHIPPED))
 @pytest.mark.parametrize("bare", [False, True], ids=["as shipped", "without a section"])
 def test_a_shipped_vehicle(name, bare):
     """A shipped vehicle would turn over: ArduPilot's frame or an output would be wrong."""
@@ -112,7 +112,7 @@ def test_a_shipped_vehicle(name, bare):
 
 def test_every_shipped_vehicle_is_known():
     """A shipped vehicle would lack a comparison with ArduPilot's frames."""
-    assert set(SHIPPED) == set(names("vehicles"))
+    assert set(SHIPPED) == {name for name in names("vehicles") if not load_vehicle(name)[0].joints}
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=IDS)

@@ -17,9 +17,9 @@ from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.hil_instance import Phase
 from pegasus.backends.px4.program import PX4Program
-from pegasus.base.system import resource
 from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.config.scenario import PX4Spec
+from pegasus.config.settings import names
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 from tests.waits import LIMIT
@@ -334,7 +334,7 @@ def test_guided_copies(tmp_path):
         assert vehicle.in_contact.all()
 
 
-@pytest.mark.parametrize("model", sorted(path.stem for path in resource("config", "vehicles").iterdir()))
+@pytest.mark.parametrize("model", [name for name in names("vehicles") if not load_vehicle(name)[0].joints])
 def test_hover_and_thrust_of_all_vehicles(model, tmp_path, caplog):
     """A shipped vehicle would shake in PX4's hands, or a thrust of its weight not carry it."""
     pilot = GuidedPX4(DIRECTORY)
@@ -353,3 +353,26 @@ def test_hover_and_thrust_of_all_vehicles(model, tmp_path, caplog):
         simulation.run(0.5)
         assert float(vehicle.state.velocity[0, 2]) - before == pytest.approx(0.0, abs=0.03)
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def test_the_plane(real):
+    """PX4's plane would not take off, fly its waypoints and land, or its estimator reject the airspeed."""
+    scenario, _ = load_scenario("px4_plane")
+    waypoints = scenario.vehicles[0].backends[0]["waypoints"]
+    backend, recorder = real(waypoints=waypoints), Recorder()
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("plane", backends=[backend, recorder]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        fly_until(simulation, lambda: not backend.armed[0], limit=200.0)
+        assert backend.reached == [len(waypoints)]
+        (health,) = backend.health
+        assert 0.0 < health.largest_ratios["airspeed"] < 0.5
+        assert max(health.largest_ratios.values()) < 1.0
+        assert vehicle.in_contact.all()
+        assert np.linalg.norm(vehicle.state.velocity[0]) < 0.1
+        assert float(vehicle.state.rotation[0, 2, 2]) > 0.95
+    path = np.array(recorder.position)[:, 0]
+    for entry in waypoints[1:-1]:
+        assert distance(path, entry["waypoint"]["position"]).min() < 40.0
+    # It lands along its approach.
+    assert abs(path[-1, 1]) < 5.0
