@@ -22,6 +22,7 @@ from pegasus.base.components import build
 from pegasus.base.system import resource
 from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
 from pegasus.cli.main import app
+from pegasus.config.airframe_specs import JointSpec, PropulsionSpec, SurfaceMount
 from pegasus.config.rotor_specs import RotorRing, RotorSpec
 from pegasus.config.scenario import (
     ArduPilotSpec,
@@ -44,7 +45,16 @@ from pegasus.contracts.backend import Backend
 from pegasus.control import Controller
 from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
 from pegasus.dataset.randomizers import RANDOMIZERS
-from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
+from pegasus.dynamics import (
+    BATTERIES,
+    DOWNWASHES,
+    DRAGS,
+    GROUND_EFFECTS,
+    MOTORS,
+    SERVOS,
+    THRUST_CURVES,
+    Motor,
+)
 from pegasus.dynamics.wings import WINGS, Expansion
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
 from pegasus.estimation import ESTIMATORS
@@ -60,6 +70,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob
 
 REGISTRIES = {
     "Motor": MOTORS,
+    "Servo": SERVOS,
     "Thrust curve": THRUST_CURVES,
     "Battery": BATTERIES,
     "Drag": DRAGS,
@@ -98,6 +109,9 @@ OTHERS = {
     "Fields of `body`": BodySpec,
     "Fields of `propeller`": PropellerSpec,
     "Fields of a `coefficient`": Expansion,
+    "Fields of `propulsion`": PropulsionSpec,
+    "Fields of a `joint`": JointSpec,
+    "Fields of a `surface`": SurfaceMount,
     "Fields of a `world` file": WorldSpec,
     "Fields of `origin`": OriginSpec,
     "Fields of `steel`": SteelSpec,

@@ -1,7 +1,7 @@
 """Joints, surfaces and further kinds of propulsion as vehicle files describe them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -91,6 +91,38 @@ class WheelSpec(StrictModel):
         return unit(None, axle)
 
 
+class SurfaceShape(StrictModel):
+    """Look of a wing or tail, which has no effect on its forces.
+
+    In the plane of symmetry it is a wing with two sides, whose root is at the position. Elsewhere it is one
+    panel, whose middle is there, with the root towards that plane; so is a fin, whose tip is above its root.
+    """
+
+    span: Positive | None = None
+    """Span of both sides, or of the panel [m]; by area and aspect ratio when left out."""
+    chord: Positive | None = None
+    """Chord of the root [m]; by area and span when left out."""
+    taper: Annotated[float, Field(ge=0.05, le=2.0)] = 1.0
+    """Chord of the tip by that of the root."""
+    sweep: Annotated[float, Field(ge=-1.2, le=1.2)] = 0.0
+    """Sweep of the quarter-chord line to the rear [rad]."""
+    dihedral: Annotated[float, Field(ge=-1.2, le=1.2)] = 0.0
+    """Rise of the panels towards their tips [rad]."""
+    section: Annotated[str, Field(pattern=r"^\d\d\d[1-9]$|^\d\d[1-9]0$")] = "0012"
+    """Section: the four digits of NACA."""
+    position: Vec3 | None = None
+    """Quarter-chord point in the body frame [m]; the surface's own reference point when left out."""
+    upward: Vec3 | None = None
+    """Direction of its z axis; that of the surface when left out."""
+    controls: list[str] | None = None
+    """Joints of the control surfaces that are drawn on it; those of the surface when left out."""
+    controls_span: tuple[Annotated[float, Field(ge=0.0, le=1.0)], Annotated[float, Field(ge=0.0, le=1.0)]] = (
+        0.03,
+        0.97,
+    )
+    """Parts of the span from root to tip between which they are, side by side."""
+
+
 class SurfaceMount(StrictModel):
     """Place of a wing, tail or fuselage, beside the parameters of its model."""
 
@@ -106,6 +138,8 @@ class SurfaceMount(StrictModel):
     """Rotors in whose stream it stands."""
     joint: str | None = None
     """Name of the joint that turns it as a whole."""
+    shape: SurfaceShape | list[SurfaceShape] | None = None
+    """Look, or those of the wings of a whole airframe; a wing of its area when left out."""
 
     @model_validator(mode="after")
     def _has_a_frame(self) -> "SurfaceMount":
@@ -130,6 +164,19 @@ class SurfaceMount(StrictModel):
         """
         mount = {name: value for name, value in surface.items() if name in cls.model_fields}
         return mount, {name: value for name, value in surface.items() if name not in mount}
+
+
+def joint_of(path: str, joints: Collection[str]) -> str | None:
+    """Return the joint with which a prim of a vehicle turns, or None if it turns with none.
+
+    A prim named `joint_<name>` and its descendants turn with the joint of that name.
+
+    Args:
+        path: Path of an instance.
+        joints: Names of the vehicle's joints.
+    """
+    names = (part.removeprefix("joint_") for part in path.split("/") if part.startswith("joint_"))
+    return next((name for name in names if name in joints), None)
 
 
 def unit(field: str | None, direction: Vec3) -> Vec3:

@@ -19,7 +19,14 @@ from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import REMOTE
 from pegasus.base.validation import config_error
-from pegasus.config.airframe_specs import JointSpec, PropellerSpec, PropulsionSpec, WheelSpec, channel_name
+from pegasus.config.airframe_specs import (
+    JointSpec,
+    PropellerSpec,
+    PropulsionSpec,
+    SurfaceMount,
+    WheelSpec,
+    channel_name,
+)
 from pegasus.config.light_specs import LightSpec
 from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
@@ -52,6 +59,12 @@ class BodySpec(StrictModel):
     """Linear RGB."""
     arm_diameter: Positive = 0.016
     """Diameter of the arms [m]."""
+    form: Literal["box", "fuselage"] = "box"
+    """A box with round corners, or a fuselage along its greatest length."""
+    x: float = 0.0
+    """Place of the central body's middle along x [m]."""
+    struts: list[tuple[Vec3, Vec3]] = []
+    """Rods with the arms' diameter, such as tail booms, each from one point to another [m]."""
     leg_height: Annotated[float, Field(ge=0)] = 0.06
     """Height of the landing gear below the central body [m]; 0 for none."""
     landing_gear: Literal["skids", "feet"] = "skids"
@@ -162,6 +175,21 @@ class VehicleSpec(StrictModel):
     """Parameters for PX4."""
     ardupilot: ArduPilotSpec = ArduPilotSpec()
     """Parameters for ArduPilot."""
+
+    def mounts(self) -> dict[str, tuple[SurfaceMount, Component]]:
+        """Return place and look of each surface, and the parameters of its model, by its name.
+
+        Raises:
+            ConfigError: If a surface has a wrong field.
+        """
+        found = {}
+        for name, described in self.surfaces.items():
+            fields, model = SurfaceMount.of(described)
+            try:
+                found[name] = parse(fields, SurfaceMount), model
+            except ConfigError as error:
+                raise error.within(field=f"surfaces.{name}") from None
+        return found
 
     @field_validator("mass")
     @classmethod

@@ -1,4 +1,4 @@
-"""Renderer objects of vehicles: bodies and turning rotors."""
+"""Renderer objects of vehicles: bodies, turning rotors, and what joints turn."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import axes_along, matrix_from_quaternion
+from pegasus.base.frames import axes_along, matrix_from_quaternion, quaternion_from_rotation_vector
+from pegasus.config.airframe_specs import JointSpec, joint_of
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
 from pegasus.contracts.renderer import RenderObject
 from pegasus.contracts.vehicle import Rotorcraft
@@ -33,18 +34,21 @@ class DrawableVehicle(Rotorcraft, Protocol):
 
 
 class DrawnVehicle:
-    """Renderer objects of the N copies of a vehicle: one for each body, and one for each of R rotors.
+    """Renderer objects of the N copies of a vehicle: for each body, each of R rotors and each of J joints.
 
-    Objects are in the order body, rotor 0, rotor 1, ... of the first copy, then those of the next.
+    Objects are in the order body, rotors, joints of the first copy, then those of the next; those without
+    geometry are left out.
     """
 
     def __init__(self, vehicle: DrawableVehicle) -> None:
-        rotors = vehicle.spec.rotor_list()
-        body, turning = _split(vehicle.asset.scene, rotors)
+        rotors, joints = vehicle.spec.rotor_list(), vehicle.spec.joints
+        body, turning, moving = _split(vehicle.asset.scene, rotors, list(joints))
         frames = np.array([_rotor_frame(rotor) for rotor in rotors])
         shown = [index for index, scene in enumerate(turning) if scene.instances]
         scenes = [body, *(_in_frame(turning[index], frames[index]) for index in shown)]
-        parts = ["body", *(f"rotor{index}" for index in shown)]
+        hinged = [index for index, scene in enumerate(moving) if scene.instances]
+        scenes += [moving[index] for index in hinged]
+        parts = ["body", *(f"rotor{index}" for index in shown), *(f"joint_{[*joints][k]}" for k in hinged)]
         labelled = (item.labels for item in vehicle.asset.scene.instances if "class" in item.labels)
         labels = next(labelled, {"class": "multirotor"})
         single = vehicle.count == 1
@@ -57,7 +61,13 @@ class DrawnVehicle:
             for entity in [Entity(path=prefix, labels=labels, transform=np.eye(4))]
             for part, scene in zip(parts, scenes, strict=True)
         ]
-        """The objects, shape (N * (1 + R),)."""
+        """The objects, shape (N * (1 + R + J),)."""
+        self._hinges, self._hinged = list(joints.values()), hinged
+        self._on_joint = [
+            (place, [*joints].index(rotors[index].joint or ""))
+            for place, index in enumerate(shown)
+            if rotors[index].joint is not None
+        ]
         self._frames, self._shown = frames[shown], shown
         self._spin = vehicle.layout.spin[shown]
 
@@ -72,42 +82,75 @@ class DrawnVehicle:
         """Enclosures of the body, in the body frame."""
         return Enclosures(self.body)
 
-    def poses(self, position: Array, orientation: Array, rotor_speed: Array, time: float) -> Array:
-        """Return the poses of the objects, object to world, shape (N * (1 + R), 4, 4).
+    def poses(
+        self, position: Array, orientation: Array, rotor_speed: Array, joint_angle: Array, time: float
+    ) -> Array:
+        """Return the poses of the objects, object to world, shape (N * (1 + R + J), 4, 4).
 
-        A propeller's angle is its present speed times the time: a function of state and time alone, so that
+        What joints turn is drawn in the body frame at their angle 0; a rotor on a joint turns with it. A
+        propeller's angle is its present speed times the time: a function of state and time alone, so that
         rendering does not change the simulation.
 
         Args:
             position: Origins of the body frames [m], shape (N, 3).
             orientation: Unit quaternions xyzw, body to world, shape (N, 4).
             rotor_speed: Rotor speeds [rad/s], shape (N, R).
+            joint_angle: Angles of the joints [rad], shape (N, J).
             time: Simulation time [s].
         """
         body = np.zeros((len(position), 1, 4, 4))
         body[:, 0, :3, :3] = matrix_from_quaternion(orientation)
         body[:, 0, :3, 3] = position
         body[:, 0, 3, 3] = 1.0
-        if not self._shown:
-            return body[:, 0]
+        turned = _turned(self._hinges, joint_angle)
+        parts = [body]
+        if self._shown:
+            parts.append(self._rotor_poses(body, rotor_speed, turned, time))
+        if self._hinged:
+            parts.append(body @ turned[:, self._hinged])
+        return np.concatenate(parts, axis=1).reshape(-1, 4, 4)
+
+    def _rotor_poses(self, body: Array, rotor_speed: Array, turned: Array, time: float) -> Array:
+        """Return the poses of the rotors that are drawn, rotor to world."""
         angle = np.remainder(rotor_speed[:, self._shown] * time, 2 * np.pi) * self._spin
         turn = np.zeros((*angle.shape, 4, 4))
         turn[..., 0, 0] = turn[..., 1, 1] = np.cos(angle)
         turn[..., 1, 0] = np.sin(angle)
         turn[..., 0, 1] = -turn[..., 1, 0]
         turn[..., 2, 2] = turn[..., 3, 3] = 1.0
-        rotors = body @ self._frames @ turn
-        return np.concatenate([body, rotors], axis=1).reshape(-1, 4, 4)
+        if not self._on_joint:
+            fixed: Array = body @ self._frames @ turn
+            return fixed
+        frames = np.repeat(self._frames[None], len(angle), axis=0)
+        for place, joint in self._on_joint:
+            frames[:, place] = turned[:, joint] @ frames[:, place]
+        turning: Array = body @ frames @ turn
+        return turning
 
 
-def _split(scene: Scene, rotors: "Sequence[RotorSpec]") -> tuple[Scene, list[Scene]]:
-    """Return the geometry fixed to the body, and that of each rotor."""
-    turns_with = [rotor_of(item.path, rotors) for item in scene.instances]
-    parts: list[list[int]] = [[] for _ in range(len(rotors) + 1)]
-    for index, rotor in enumerate(turns_with):
-        parts[0 if rotor is None or rotor >= len(rotors) else rotor + 1].append(index)
+def _split(
+    scene: Scene, rotors: Sequence[RotorSpec], joints: Sequence[str]
+) -> tuple[Scene, list[Scene], list[Scene]]:
+    """Return the geometry fixed to the body, that of each rotor, and that of each joint."""
+    first = 1 + len(rotors)
+    parts: list[list[int]] = [[] for _ in range(first + len(joints))]
+    for index, item in enumerate(scene.instances):
+        rotor, joint = rotor_of(item.path, rotors), joint_of(item.path, joints)
+        place = 0 if joint is None else first + joints.index(joint)
+        parts[place if rotor is None or rotor >= len(rotors) else rotor + 1].append(index)
     scenes = [replace(scene, instances=[scene.instances[i] for i in part]) for part in parts]
-    return scenes[0], scenes[1:]
+    return scenes[0], scenes[1:first], scenes[first:]
+
+
+def _turned(hinges: Sequence[JointSpec], angle: Array) -> Array:
+    """Return what joints turn at their angles, from its place at angle 0 in the body frame, (N, J, 4, 4)."""
+    turned = np.zeros((len(angle), len(hinges), 4, 4))
+    turned[..., 3, 3] = 1.0
+    for j, hinge in enumerate(hinges):
+        rotation = matrix_from_quaternion(quaternion_from_rotation_vector(angle[:, j, None] * hinge.axis))
+        turned[:, j, :3, :3] = rotation
+        turned[:, j, :3, 3] = hinge.position - rotation @ hinge.position
+    return turned
 
 
 def _extent(scene: Scene) -> Array:
@@ -127,7 +170,7 @@ def _in_frame(scene: Scene, frame: Array) -> Scene:
     return replace(scene, instances=instances)
 
 
-def _rotor_frame(rotor: "RotorSpec") -> Array:
+def _rotor_frame(rotor: RotorSpec) -> Array:
     """Return the rotor frame, whose z axis is the axis of rotation, rotor to body, shape (4, 4)."""
     frame = np.eye(4)
     frame[:3, :3] = axes_along(np.array(rotor.axis))

@@ -36,18 +36,32 @@ def _lines(vehicle: Rotorcraft, p: VehicleParameters) -> tuple[str | None, ...]:
     arm = float(np.sqrt((offset * offset).sum(axis=1)).max())
     moment = float(np.linalg.eigvalsh(p.inertia)[-1])
     gyration = float(np.sqrt(moment / p.mass))
-    mach = p.motor.max_speed * radius / float(speed_of_sound(np.array(_TEMPERATURE)))
+    surfaces = [
+        float(np.sqrt(np.square(np.subtract(surface.mount.position, p.center_of_mass)).sum()))
+        + 0.5 * float(np.sqrt(surface.model.area * getattr(surface.model, "AR", 1.0)))
+        for surface in p.airframe.surfaces.values()
+    ]
+    reach = max(arm, radius, *surfaces)
+    tip, field, speed, radius = max(
+        (motor.max_speed * radius, field, motor.max_speed, radius)
+        for motor, field, radius in (
+            (p.motor, "", radius),
+            *((k.motor, f"propulsion.{name}.", k.diameter / 2) for name, k in p.airframe.kinds.items()),
+        )
+    )
+    mach = tip / float(speed_of_sound(np.array(_TEMPERATURE)))
     lift = largest_lift(layout, p.motor, p.thrust_curve, SEA_LEVEL_DENSITY)
     ratio = lift / (p.mass * STANDARD_GRAVITY)
     return (
         f"inertia of {moment:.3g} kg m^2 and mass of {p.mass:.3g} kg mean a radius of gyration of "
         f"{gyration:.3g} m, but the rotors are {arm:.3g} m from the centre of mass at most"
-        if gyration > max(arm, radius)
+        f"{f' and the surfaces reach {max(surfaces):.3g} m' if surfaces else ''}"
+        if gyration > reach
         else None,
         f"a rotor is {arm:.3g} m from the centre of mass, more than {_LONGEST_ARM:g} m"
         if arm > _LONGEST_ARM
         else None,
-        f"motor.max_speed of {p.motor.max_speed:.4g} rad/s with propeller.diameter of {2 * radius:.3g} m "
+        f"{field}motor.max_speed of {speed:.4g} rad/s with {field}propeller.diameter of {2 * radius:.3g} m "
         f"means a tip speed of Mach {mach:.2g}, above {_HIGHEST_MACH:g}"
         if np.isfinite(mach) and mach > _HIGHEST_MACH
         else None,

@@ -54,6 +54,8 @@ class Snapshot:
     """Angular velocities in the body frames [rad/s], shape (M, 3)."""
     rotor_speed: tuple[Array, ...]
     """Rotor speeds of each vehicle [rad/s], shape (N, R) each."""
+    joint_angle: tuple[Array, ...]
+    """Angles of the joints of each vehicle [rad], shape (N, J) each."""
     movers: tuple[Mover, ...] = ()
     """The movers, whose poses are functions of `time`."""
 
@@ -99,9 +101,9 @@ class Snapshot:
     def poses(self) -> Array:
         """Poses of the objects, object to world, shape (K, 4, 4)."""
         poses = [
-            vehicle.poses(self.position[a:b], self.orientation[a:b], speed, self.time)
-            for vehicle, speed, a, b in zip(
-                self.vehicles, self.rotor_speed, self.rows, self.rows[1:], strict=False
+            vehicle.poses(self.position[a:b], self.orientation[a:b], speed, angle, self.time)
+            for vehicle, speed, angle, a, b in zip(
+                self.vehicles, self.rotor_speed, self.joint_angle, self.rows, self.rows[1:], strict=False
             )
         ]
         poses += [mover.transforms(self.time) for mover in self.movers]
@@ -211,6 +213,7 @@ class Visuals:
             bodies.velocity.copy(),
             bodies.angular_velocity.copy(),
             tuple([vehicle.state.rotor_speed.copy() for vehicle in vehicles]),
+            tuple([vehicle.columns["joint_angle"].copy() for vehicle in vehicles]),
             tuple(self._movers),
         )
 

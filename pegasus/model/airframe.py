@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.config.airframe_specs import PropulsionSpec, SurfaceMount, WheelSpec
-from pegasus.config.scenario import VehicleSpec, parse
+from pegasus.config.scenario import VehicleSpec
 from pegasus.dynamics import MOTORS, SERVOS, THRUST_CURVES, DrivenMotor, Motor, Servo, ThrustCurve
 from pegasus.dynamics.wings import WINGS, Wing
 
@@ -79,12 +79,7 @@ class Airframe:
             for name, joint in spec.joints.items()
         }
         surfaces = {}
-        for name, described in spec.surfaces.items():
-            fields, model = SurfaceMount.of(described)
-            try:
-                mount = parse(fields, SurfaceMount)
-            except ConfigError as error:
-                raise error.within(field=f"surfaces.{name}") from None
+        for name, (mount, model) in spec.mounts().items():
             wing = build(Wing, WINGS, model, field=f"surfaces.{name}")
             if len(mount.controls) != wing.control_count:
                 raise ConfigError(

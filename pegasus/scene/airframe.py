@@ -7,6 +7,7 @@ from pxr import Gf, Tf, Usd, UsdPhysics
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import quaternion_from_matrix
+from pegasus.config.airframe_specs import PropellerSpec
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.config.scenario import VehicleSpec, inertia_tensor
 from pegasus.scene.authoring import (
@@ -24,6 +25,8 @@ from pegasus.scene.authoring import (
     smooth_mesh,
 )
 from pegasus.scene.faces import Faces, loft_faces
+from pegasus.scene.fuselage import draw_wheels, fuselage
+from pegasus.scene.lofted_wings import loft, lofted_parts, wing_boxes
 from pegasus.scene.scene import PhysicsMaterial
 
 # Cross-sections of the central body: height and width as parts of its size.
@@ -69,7 +72,13 @@ def footprint(spec: VehicleSpec) -> Array:
         return _outline(np.array([rotor.position[:2] for rotor in spec.rotor_list()]))
     (length, width, _), legs = spec.body.size, spec.body.leg_height
     half = max(0.6 * width, 0.5 * width + 0.2 * legs) if legs else 0.5 * width
-    return _CORNERS * [max(0.5 * length, 0.8 * half if legs else 0.0), half]
+    return _CORNERS * [max(0.5 * length, 0.8 * half if legs else 0.0), half] + [spec.body.x, 0.0]
+
+
+def propeller_of(spec: VehicleSpec, rotor: RotorSpec) -> PropellerSpec:
+    """Return the propeller of a rotor, by its kind of propulsion."""
+    kind = spec.propulsion.get(rotor.propulsion or "")
+    return spec.propeller if kind is None else kind.propeller
 
 
 def partner_above(spec: VehicleSpec, index: int) -> int | None:
@@ -146,13 +155,16 @@ def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
     """
     length, width, height = spec.body.size
     feet, top = feet_height(spec), body_height(spec) + height / 2
-    stand, lid = footprint(spec), _CORNERS * [length / 2, width / 2]
+    stand, lid = footprint(spec), _CORNERS * [length / 2, width / 2] + [spec.body.x, 0.0]
     # The corners circumscribe the circle of the blade tips.
-    radius = spec.propeller.diameter / 2 / np.cos(np.pi / _DISC_CORNERS)
+    reach = 0.5 / np.cos(np.pi / _DISC_CORNERS)
     angle = 2 * np.pi * np.arange(_DISC_CORNERS) / _DISC_CORNERS
-    circle = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(_DISC_CORNERS)], axis=1)
+    circle = reach * np.stack([np.cos(angle), np.sin(angle), np.zeros(_DISC_CORNERS)], axis=1)
     discs = np.concatenate(
-        [circle @ rotation_to(rotor.axis).T + rotor.position for rotor in spec.rotor_list()]
+        [
+            propeller_of(spec, rotor).diameter * circle @ rotation_to(rotor.axis).T + rotor.position
+            for rotor in spec.rotor_list()
+        ]
     )
     widest = _outline(np.concatenate([discs[:, :2], stand, lid]))
     low, high = discs[:, 2].min(), discs[:, 2].max()
@@ -216,6 +228,8 @@ CONTACT = PhysicsMaterial(static_friction=0.8, dynamic_friction=0.7, restitution
 """Contact properties of a vehicle with rubber feet and a carbon frame."""
 
 # Lengths of motor and hub as parts of the propeller's diameter.
+_RIM = [0, 1, 3, 2]
+"""Corners of an end of a box, in the order around it."""
 _HUB_RADIUS, _HUB_HALF_HEIGHT = 0.03, 0.02
 _MOTOR_RADIUS, _MOTOR_HEIGHT = 0.055, 0.1
 
@@ -224,8 +238,9 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
     """Return an in-memory stage of a vehicle drawn from its description.
 
     The default prim is a rigid body with the mass properties of the description. Its children are `body` with
-    the airframe, `rotor<i>` with each propeller, at the rotor's centre with z along its axis, and `collision`
-    with one convex hull: a single shape keeps a thousand vehicles fast.
+    the airframe, `rotor<i>` with each propeller, at the rotor's centre with z along its axis, `joint_<name>`
+    with what a joint turns besides propellers, and `collision` with one convex hull: a single shape keeps a
+    thousand vehicles fast. Each panel of a wing collides by a hull of its own.
 
     Args:
         spec: The vehicle.
@@ -245,16 +260,26 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
         "rear": Surface(material(stage, f"{root}/Looks/RearPropeller", (0.08, 0.08, 0.09), roughness=0.4)),
     }
     _draw_body(stage, f"{root}/body", spec, looks)
+    for joint in spec.joints:
+        group(stage, f"{root}/joint_{joint}")
+    for part in lofted_parts(spec):
+        place_of = "body" if part.joint is None else f"joint_{part.joint}"
+        look = looks["body" if part.joint is None else "front"]
+        smooth_mesh(stage, f"{root}/{place_of}/{part.name}", part.points, part.faces, look, crease=CREASE)
     for index, rotor in enumerate(spec.rotor_list()):
-        _draw_motor(stage, f"{root}/body", index, spec, looks)
+        _draw_motor(stage, root, index, spec, looks)
         look = looks["front" if rotor.position[0] > 1e-6 else "rear"]
         _draw_rotor(stage, f"{root}/rotor{index}", rotor, spec, look, looks["metal"])
     points, faces = convex_hull(spec)
     rubber = physics_material(stage, f"{root}/Looks/Contact", CONTACT)
     surface = Surface(looks["carbon"].material, rubber)
-    mesh(stage, f"{root}/collision", points, faces, surface, approximation="convexHull").CreatePurposeAttr(
-        "guide"
-    )
+    hulls = [("collision", points, faces)]
+    hulls += [
+        (f"collision_{k}", *loft([box[:4][_RIM], box[4:][_RIM]])) for k, box in enumerate(wing_boxes(spec))
+    ]
+    for name, points, faces in hulls:
+        hull = mesh(stage, f"{root}/{name}", points, faces, surface, approximation="convexHull")
+        hull.CreatePurposeAttr("guide")
     return stage
 
 
@@ -279,14 +304,20 @@ def _draw_body(stage: Usd.Stage, path: str, spec: VehicleSpec, looks: dict[str, 
     group(stage, path)
     length, width, height = spec.body.size
     middle = body_height(spec)
-    points, faces = central_body(spec.body.size)
+    form = fuselage if spec.body.form == "fuselage" else central_body
+    points, faces = form(spec.body.size)
     shell = smooth_mesh(stage, f"{path}/shell", points, faces, looks["body"], crease=CREASE)
-    place(shell.GetPrim(), (0.0, 0.0, middle))
-    lens = 0.15 * min(width, height)
-    nose = (length / 2, 0.0, middle - 0.1 * height)
-    cylinder(stage, f"{path}/camera", nose, (nose[0] + lens, 0.0, nose[2]), lens, looks["metal"])
+    place(shell.GetPrim(), (spec.body.x, 0.0, middle))
+    for k, (start, end) in enumerate(spec.body.struts):
+        cylinder(stage, f"{path}/strut{k}", start, end, spec.body.arm_diameter / 2, looks["carbon"])
+    draw_wheels(stage, path, spec, middle, looks["rear"], looks["metal"])
     if spec.body.leg_height and spec.body.landing_gear == "skids":
         _draw_skids(stage, path, spec, looks["carbon"])
+    if spec.body.form == "fuselage":
+        return
+    lens = 0.15 * min(width, height)
+    nose = (spec.body.x + length / 2, 0.0, middle - 0.1 * height)
+    cylinder(stage, f"{path}/camera", nose, (nose[0] + lens, 0.0, nose[2]), lens, looks["metal"])
 
 
 def _draw_skids(stage: Usd.Stage, path: str, spec: VehicleSpec, look: Surface) -> None:
@@ -297,36 +328,48 @@ def _draw_skids(stage: Usd.Stage, path: str, spec: VehicleSpec, look: Surface) -
     radius = min(spec.body.arm_diameter / 2, spec.body.leg_height / 2)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         y, z = sign * (wide - radius), feet + radius
-        cylinder(stage, f"{path}/{side}_skid", (-long, y, z), (long, y, z), radius, look)
+        ends = ((2 * spec.body.x - long, y, z), (long, y, z))
+        cylinder(stage, f"{path}/{side}_skid", *ends, radius, look)
         for end, x in (("front", 0.3 * length), ("rear", -0.3 * length)):
-            top = (0.8 * x, sign * 0.3 * width, middle - 0.4 * height)
+            x += spec.body.x
+            top = (spec.body.x + 0.8 * (x - spec.body.x), sign * 0.3 * width, middle - 0.4 * height)
             cylinder(stage, f"{path}/{side}_{end}_leg", top, (x, y, z), 0.8 * radius, look)
 
 
 def _draw_motor(
-    stage: Usd.Stage, path: str, index: int, spec: VehicleSpec, looks: dict[str, Surface]
+    stage: Usd.Stage, root: str, index: int, spec: VehicleSpec, looks: dict[str, Surface]
 ) -> None:
     """Write the motor of a rotor, its arm and the foot below.
 
-    The lower motor of a coaxial pair is upside down, and the arm holds both between them.
+    The lower motor of a coaxial pair is upside down, and the arm holds both between them. A motor on a joint
+    turns with it, on a strut from the hinge line.
     """
-    rotors, diameter = spec.rotor_list(), spec.propeller.diameter
+    rotors, path = spec.rotor_list(), f"{root}/body"
     rotor = rotors[index]
+    diameter = propeller_of(spec, rotor).diameter
+    held_by = path if rotor.joint is None else f"{root}/joint_{rotor.joint}"
     axis, center = rotation_to(rotor.axis)[:, 2], np.asarray(rotor.position)
     above = partner_above(spec, index)
     down = axis if above is not None else -axis
     near, mount = (
         center + down * diameter * part for part in (_HUB_HALF_HEIGHT, _HUB_HALF_HEIGHT + _MOTOR_HEIGHT)
     )
-    cylinder(stage, f"{path}/motor{index}", mount, near, _MOTOR_RADIUS * diameter, looks["metal"])
+    cylinder(stage, f"{held_by}/motor{index}", mount, near, _MOTOR_RADIUS * diameter, looks["metal"])
     if above is not None:
         return
     pairs = [k for k in range(len(rotors)) if partner_above(spec, k) == index]
     if pairs:
         mount = (center + rotors[pairs[0]].position) / 2
-    middle, reach = body_height(spec), 0.4 * spec.body.size[2]
-    inner = np.array([0.0, 0.0, np.clip(mount[2], middle - reach, middle + reach)])
     radius = spec.body.arm_diameter / 2
+    if rotor.joint is not None:
+        hinge = spec.joints[rotor.joint]
+        along = np.array(hinge.axis)
+        pivot = hinge.position + along * float((mount - hinge.position) @ along)
+        if np.abs(mount - pivot).max() > 1e-3:
+            cylinder(stage, f"{held_by}/strut{index}", pivot, mount, 1.2 * radius, looks["metal"])
+        mount = pivot
+    middle, reach = body_height(spec), 0.4 * spec.body.size[2]
+    inner = np.array([spec.body.x, 0.0, np.clip(mount[2], middle - reach, middle + reach)])
     if np.abs(mount - inner).max() > 1e-3:
         cylinder(stage, f"{path}/arm{index}", inner, mount, radius, looks["carbon"])
     foot = np.array([mount[0], mount[1], feet_height(spec)])
@@ -338,9 +381,10 @@ def _draw_rotor(
     stage: Usd.Stage, path: str, rotor: RotorSpec, spec: VehicleSpec, look: Surface, metal: Surface
 ) -> None:
     """Write hub and blades of a rotor in the rotor's frame, z along its axis."""
-    diameter = spec.propeller.diameter
+    propeller = propeller_of(spec, rotor)
+    diameter = propeller.diameter
     place(group(stage, path), rotor.position, rotation=rotation_to(rotor.axis))
     half = _HUB_HALF_HEIGHT * diameter
     cylinder(stage, f"{path}/hub", (0.0, 0.0, -half), (0.0, 0.0, half), _HUB_RADIUS * diameter, metal)
-    points, faces = blades(diameter, spec.propeller.blade_count, rotor.direction)
+    points, faces = blades(diameter, propeller.blade_count, rotor.direction)
     smooth_mesh(stage, f"{path}/propeller", points, faces, look, crease=CREASE)

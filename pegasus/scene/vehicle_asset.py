@@ -76,7 +76,16 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
         ConfigError: If its USD file does not exist or cannot be translated.
     """
     if spec.usd is None:
-        text = repr((spec.name, spec.body, spec.propeller, spec.rotors))
+        looks = (
+            spec.name,
+            spec.body,
+            spec.propeller,
+            spec.propulsion,
+            spec.rotors,
+            spec.joints,
+            spec.surfaces,
+        )
+        text = repr((*looks, spec.wheels))
         return _drawn_scene(_Drawing(text, spec))
     stage = open_stage(_model_file(spec, source))
     root = stage.GetDefaultPrim()
@@ -167,9 +176,8 @@ def place_rotors(spec: VehicleSpec, source: Path) -> VehicleSpec:
             )
         x, y, z = found.position.tolist() if isinstance(rotor, RotorPrimSpec) else rotor.position
         a, b, c = found.axis.tolist() if rotor.axis is None else rotor.axis
-        placed.append(
-            RotorSpec(position=(x, y, z), axis=(a, b, c), direction=rotor.direction, prim=found.path)
-        )
+        fields = {"position": (x, y, z), "axis": (a, b, c), "prim": found.path}
+        placed.append(RotorSpec.model_validate(rotor.model_dump() | fields))
     return spec.model_copy(update={"rotors": placed})
 
 

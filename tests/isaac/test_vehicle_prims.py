@@ -120,7 +120,7 @@ def test_they_stand_where_renderers_draw_them():
     turn_propellers(stage, [vehicle], 1.234)
     drawn = DrawnVehicle(vehicle)
     poses = drawn.poses(
-        vehicle.start.position, vehicle.start.orientation, vehicle.state.rotor_speed, 1.234
+        vehicle.start.position, vehicle.start.orientation, vehicle.state.rotor_speed, np.zeros((2, 0)), 1.234
     ).reshape(2, 7, 4, 4)
     cache = UsdGeom.XformCache()
     for copy, path in enumerate(paths):
@@ -132,7 +132,13 @@ def test_they_stand_where_renderers_draw_them():
             # The renderers' frame may be rotated about the axis; the angle of rotation is the same.
             rest = (
                 DrawnVehicle(vehicle)
-                .poses(vehicle.start.position, vehicle.start.orientation, np.zeros((2, 6)), 1.234)
+                .poses(
+                    vehicle.start.position,
+                    vehicle.start.orientation,
+                    np.zeros((2, 6)),
+                    np.zeros((2, 0)),
+                    1.234,
+                )
                 .reshape(2, 7, 4, 4)[copy, 1 + rotor]
             )
             turned = expected[:3, :3] @ rest[:3, :3].T
