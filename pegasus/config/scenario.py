@@ -125,6 +125,8 @@ class PX4Spec(ActuatorMap):
 class ArduPilotSpec(ActuatorMap):
     """Parameters of a vehicle for ArduPilot; u is its pulse width from 1000 to 2000 us."""
 
+    vehicle: Literal["copter", "plane"] = "copter"
+    """Program that flies it: ArduCopter, or ArduPlane, whose outputs are those of SERVOn_FUNCTION."""
     parameters: dict[str, float | int] = {}
     """ArduPilot parameters that differ from the defaults of its copters."""
 

@@ -20,7 +20,8 @@ RETRY_INTERVAL = 1.0
 """Simulated time between attempts to arm, and between heartbeats [s]."""
 ONBOARD_CONTROLLER, GROUND_STATION = 18, 6
 """MAV_TYPE of pilots that send set-points, and of those that send missions."""
-_NO_AUTOPILOT, _MAVLINK_VERSION = 8, 3
+NO_AUTOPILOT, _MAVLINK_VERSION = 8, 3
+"""MAV_AUTOPILOT of senders that are none, and the version in heartbeats."""
 _LOCAL_NED = 1
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
@@ -148,7 +149,7 @@ class AutopilotLine:
         self._send(
             "HEARTBEAT",
             type=kind,
-            autopilot=_NO_AUTOPILOT,
+            autopilot=NO_AUTOPILOT,
             mavlink_version=_MAVLINK_VERSION,
         )
 

@@ -1,19 +1,25 @@
 """Missions of waypoints that autopilots fly by themselves, by MAVLink's mission protocol."""
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pegasus.backends.mavlink.autopilot_line import GROUND_STATION, RETRY_INTERVAL, AutopilotLine, Lines
+from pegasus.backends.mavlink.autopilot_line import (
+    GROUND_STATION,
+    NO_AUTOPILOT,
+    RETRY_INTERVAL,
+    AutopilotLine,
+    Lines,
+    Pilot,
+)
+from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.base.components import Vec3
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.contracts.state import Plan, Reference, VehicleState
+from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local
-
-_log = logging.getLogger(__name__)
 
 _WAYPOINT = 16
 _KINDS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -31,6 +37,8 @@ _REPEATS = 3
 """Number of requests for the mission mode, which a failsafe or a user may leave afterwards."""
 _ABOVE_HOME = 6
 _ACCEPTED = 0
+_ARMED = 128
+"""MAV_MODE_FLAG_SAFETY_ARMED."""
 
 
 class MissionItem(NamedTuple):
@@ -64,17 +72,34 @@ def mission_from_spec(spec: Any, *, field: str = "waypoints") -> list[MissionIte
     return [_item(entry, f"{field}.{index}") for index, entry in enumerate(spec)]
 
 
-def mission_of(waypoints: Any, trajectory: Any) -> list[MissionItem] | None:
-    """Return the items of a backend's mission, None without one.
+def flight_from_spec(trajectory: Any, waypoints: Any) -> Trajectory | list[MissionItem] | None:
+    """Return what autopilots are to fly: a trajectory, the items of a mission, or None.
+
+    Args:
+        trajectory: Trajectory of a backend, or None.
+        waypoints: Mission of a backend, or None.
 
     Raises:
-        ConfigError: As `mission_from_spec` does, or if there is a trajectory too.
+        ConfigError: If both are given, or one is wrong.
     """
     if waypoints is None:
-        return None
+        return None if trajectory is None else trajectory_from_spec(trajectory)
     if trajectory is not None:
         raise ConfigError("exclude a trajectory", field="waypoints", remedy="omit one of them")
     return mission_from_spec(waypoints)
+
+
+def pilot_of(flight: Trajectory | list[MissionItem] | None, lines: Lines, origin: Geodetic) -> Pilot | None:
+    """Return the pilot of a flight, None without one.
+
+    Args:
+        flight: What the autopilots are to fly.
+        lines: Links to them.
+        origin: Geographic origin of the world.
+    """
+    if isinstance(flight, list):
+        return MissionPilot(flight, lines, origin)
+    return None if flight is None else OffboardPilot(flight, lines)
 
 
 def _item(entry: Any, field: str) -> MissionItem:
@@ -175,16 +200,23 @@ class _Autopilot(AutopilotLine):
     """One autopilot and its progress."""
 
     def __init__(self, items: Sequence[MissionItem], lines: Lines, row: int, origin: Geodetic) -> None:
-        heard = ("MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK", "MISSION_ITEM_REACHED")
+        heard = "HEARTBEAT", "MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK", "MISSION_ITEM_REACHED"
         super().__init__(lines, row, heard=heard)
         home = [MissionItem(_WAYPOINT, (0.0, 0.0, 0.0))] if self._dialect.home_first else []
         self._items, self._origin = [*home, *items], origin
         self._start: list[float] | None = None
         self._next = -math.inf
-        self._is_accepted = self._was_armed = False
+        self._is_accepted = self._is_rejected = self._was_armed = self._says_armed = False
         self._requests = 0
         self.reached = 0
         """Number of items that it has reached."""
+
+    @property
+    def reasons(self) -> str:
+        """Its reasons against arming."""
+        if not self._is_rejected:
+            return super().reasons
+        return f"it rejects the mission: {self._complaint or 'no reason was received'}"
 
     def update(self, t: float, position: list[float], *, armed: bool) -> None:
         """Read its messages and send those that are due to it."""
@@ -192,6 +224,8 @@ class _Autopilot(AutopilotLine):
             self._start = position
         for message in self.listen():
             self._take(message)
+        # ArduPlane's outputs are those of a disarmed one until it takes off.
+        armed = armed or self._says_armed
         newly_armed, self._was_armed = armed and not self._was_armed, armed
         if newly_armed:
             self._next, self._requests = t, _REPEATS
@@ -215,12 +249,15 @@ class _Autopilot(AutopilotLine):
         self.check_arming(t, armed=armed or self.reached > 0)
 
     def _take(self, message: Any) -> None:
-        if message.msgname == "MISSION_ITEM_REACHED":
+        if message.msgname == "HEARTBEAT":
+            if message.autopilot != NO_AUTOPILOT:
+                self._says_armed = bool(message.base_mode & _ARMED)
+        elif message.msgname == "MISSION_ITEM_REACHED":
             self.reached = max(self.reached, message.seq + (0 if self._dialect.home_first else 1))
         elif message.msgname == "MISSION_ACK":
-            if message.type != _ACCEPTED and not self._is_accepted:
-                _log.warning("%s rejects the mission: %s", self._name, self.reasons)
+            # ArduPilot rejects missions while it starts.
             self._is_accepted = self._is_accepted or message.type == _ACCEPTED
+            self._is_rejected = not self._is_accepted
         elif message.seq < len(self._items):
             self._send_item(message.seq)
 

@@ -21,8 +21,7 @@ from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import dialect
-from pegasus.backends.mavlink.mission import MissionPilot, mission_of
-from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.backends.mavlink.mission import MissionPilot, flight_from_spec, pilot_of
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
@@ -51,7 +50,6 @@ from pegasus.contracts.backend import Backend, EstimatorHealth, Failure, note_fa
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.multirotor import as_multirotor
 from pegasus.model.machine import are_rotors
 
@@ -123,7 +121,7 @@ class PX4(Backend):
                     value=self.connection,
                     remedy=f"omit the {name}, and arm and fly from a ground station or by MAVSDK",
                 )
-        self._mission = mission_of(self.waypoints, self.trajectory)
+        self._flight = flight_from_spec(self.trajectory, self.waypoints)
         self.rc_channels: Sequence[int] | None = None
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None
@@ -133,8 +131,6 @@ class PX4(Backend):
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
         self._health: HealthListener | None = None
-        if self.trajectory is not None:
-            self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
         self._instances: list[HilInstance] = []
         self._processes: list[AutopilotProcess] = []
@@ -359,9 +355,7 @@ class PX4(Backend):
         return self._program.parameter(OWN_BATTERY) == 0
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
-        if self._mission is not None:
-            return MissionPilot(self._mission, lines, self._vehicle.environment.origin)
-        return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
+        return pilot_of(self._flight, lines, self._vehicle.environment.origin)
 
     def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
         autopilot = f"PX4 {self.first_instance + copy}"

@@ -130,10 +130,12 @@ def test_a_mission_that_is_rejected(flown, caplog):
     run = flown(autopilot, PX4_DIALECT)
     with caplog.at_level(logging.WARNING):
         run(0.3)
-        autopilot.ear.say("Mission rejected: landing approach too steep")
-        run(2.0)
+        autopilot.ear.say("landing approach too steep")
+        run(22.0)
     assert not autopilot.ear.commands(ARM)
-    assert caplog.messages[-1] == "A rejects the mission: Mission rejected: landing approach too steep"
+    assert caplog.messages == [
+        "A has not armed within 20 s: it rejects the mission: landing approach too steep"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -125,4 +125,5 @@ def test_the_map_of_the_plane():
         "right_flap": -0.2,
         "elevator": 0.4,
         "rudder": 0.1,
+        "brake": 0.0,
     }

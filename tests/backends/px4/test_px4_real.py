@@ -376,3 +376,31 @@ def test_the_plane(real):
         assert distance(path, entry["waypoint"]["position"]).min() < 40.0
     # It lands along its approach.
     assert abs(path[-1, 1]) < 5.0
+
+
+def test_vtols(real):
+    """PX4's VTOLs would not change to forward flight and back, or not land where they are told."""
+    scenario, _ = load_scenario("px4_vtol")
+    waypoints, count = scenario.vehicles[0].backends[0]["waypoints"], 5
+    backend, recorder = real(waypoints=waypoints), Recorder()
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("standard_vtol", backends=[backend, recorder], count=count))
+        start = vehicle.state.position.copy()
+        fly_until(simulation, lambda: all(backend.armed), limit=40.0)
+        lifts = []
+        for _ in simulation.stepping(200.0):
+            lifts.append(vehicle.state.rotor_speed[:, :4].max(axis=1).copy())
+            if not any(backend.armed):
+                break
+        assert not any(backend.armed)
+        assert backend.reached == [len(waypoints)] * count
+        assert all(0.0 < health.largest_ratios["airspeed"] < 1.0 for health in backend.health)
+        assert vehicle.in_contact.all()
+        np.testing.assert_allclose(vehicle.state.position[:, :2], start[:, :2], atol=3.0)
+        assert (vehicle.state.rotation[:, 2, 2] > 0.99).all()
+    # It flies on its wings for more than half a minute.
+    assert ((np.array(lifts) < 1.0).sum(axis=0) > 30.0 * 250.0).all()
+    path = np.array(recorder.position) - start
+    for entry in waypoints[1:-1]:
+        for copy in range(count):
+            assert distance(path[:, copy], entry["waypoint"]["position"]).min() < 30.0
