@@ -49,6 +49,8 @@ class Navigator:
                     self._send("MISSION_ACK", type=self.answer)
             elif message.msgname == "COMMAND_LONG" and message.command == ARM and t > 3.0:
                 self.armed = True
+        if self.armed:
+            self._send("HEARTBEAT", autopilot=3, base_mode=129)
 
     def reach(self, number):
         self._send("MISSION_ITEM_REACHED", seq=number)
@@ -71,7 +73,9 @@ def flown():
 
         def run(duration):
             for _ in range(round(duration / DT)):
-                pilot.update(clock[0], state, present=[True], armed=[navigator.armed])
+                # ArduPlane's outputs do not tell that it is armed.
+                armed = navigator.armed and not dialect.home_first
+                pilot.update(clock[0], state, present=[True], armed=[armed])
                 navigator.step(clock[0])
                 clock[0] += DT
             return pilot

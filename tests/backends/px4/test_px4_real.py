@@ -368,6 +368,8 @@ def test_the_plane(real):
         (health,) = backend.health
         assert 0.0 < health.largest_ratios["airspeed"] < 0.5
         assert max(health.largest_ratios.values()) < 1.0
+        # It is disarmed while it still rolls.
+        simulation.run(10.0)
         assert vehicle.in_contact.all()
         assert np.linalg.norm(vehicle.state.velocity[0]) < 0.1
         assert float(vehicle.state.rotation[0, 2, 2]) > 0.95
