@@ -184,10 +184,19 @@ def _loaded(kind: str, name: str | Path, model: type[D]) -> tuple[D, Path]:
 
 
 def _placed(spec: D, folder: Path) -> D:
-    """Return a description with its USD file, and those of a thrust curve or sky, relative to a folder."""
+    """Return a description with the files of its parts, and its USD file, relative to a folder."""
     placed: dict[str, Any] = {"usd": (folder / spec.usd).resolve()} if isinstance(spec.usd, Path) else {}
     if isinstance(spec, VehicleSpec):
         placed["thrust_curve"] = _relocated(spec.thrust_curve, folder.resolve())
+        if spec.surfaces:
+            placed["surfaces"] = _relocated(spec.surfaces, folder.resolve())
+        if spec.propulsion:
+            placed["propulsion"] = {
+                name: kind.model_copy(
+                    update={"thrust_curve": _relocated(kind.thrust_curve, folder.resolve())}
+                )
+                for name, kind in spec.propulsion.items()
+            }
     else:
         if spec.lights:
             placed["lights"] = [_placed_light(light, folder.resolve()) for light in spec.lights]

@@ -73,18 +73,44 @@ class BodySpec(StrictModel):
     """Height of the central body's middle above the body's origin [m]; that of the rotors when left out."""
 
 
-class ActuatorMap(StrictModel):
-    """Map from autopilot outputs to commands: sign(u) (scale |u| + offset), those at rest while disarmed.
+class OutputSpec(StrictModel):
+    """Output of an autopilot that commands a channel."""
 
-    u is 0 to 1, for channels that may be negative, such as rotors that can be reversed, -1 to 1.
+    output: Annotated[int, Field(ge=0, le=31)]
+    """The output, counted from 0."""
+    scale: float | None = None
+    """Command per unit of output, negative for a reversed servo; the channel's upper limit when left out."""
+    offset: float = 0.0
+    """Command of a servo at output 0; of a rotor at an output just above zero, armed."""
+
+
+class ActuatorMap(StrictModel):
+    """Map from autopilot outputs u to commands, those at rest while disarmed.
+
+    A rotor turns at sign(u) (scale |u| + offset), u from 0 to 1, or -1 to 1 if it can be reversed. Another
+    channel, such as a servo, gets scale u + offset within its limits, u from -1 to 1.
     """
 
-    channels: list[Annotated[int, Field(ge=0, le=31)]] | None = None
-    """Output of each channel, counted from 0; channel i takes output i when left out."""
-    scale: Positive | list[Positive] | None = None
+    channels: list[Annotated[int, Field(ge=0, le=31)]] | dict[str, OutputSpec | None] | None = None
+    """Output of each channel, counted from 0, or `OutputSpec` by the name of the channel, null for one that
+    rests; channel i takes output i when left out."""
+    scale: float | list[float] | None = None
     """Command per unit of output, one or one per channel; the upper limit of each when left out."""
     offset: float | list[float] = 0.0
     """Command at an output just above zero, armed, one or one per channel."""
+
+    @model_validator(mode="after")
+    def _scales_once(self) -> Self:
+        if isinstance(self.channels, dict):
+            for name in ("scale", "offset"):
+                if name in self.model_fields_set:
+                    raise ConfigError(
+                        "is given twice: channels are described by name",
+                        field=name,
+                        value=getattr(self, name),
+                        remedy="set it in each of the channels",
+                    )
+        return self
 
 
 class PX4Spec(ActuatorMap):
@@ -99,6 +125,8 @@ class PX4Spec(ActuatorMap):
 class ArduPilotSpec(ActuatorMap):
     """Parameters of a vehicle for ArduPilot; u is its pulse width from 1000 to 2000 us."""
 
+    vehicle: Literal["copter", "plane"] = "copter"
+    """Program that flies it: ArduCopter, or ArduPlane, whose outputs are those of SERVOn_FUNCTION."""
     parameters: dict[str, float | int] = {}
     """ArduPilot parameters that differ from the defaults of its copters."""
 

@@ -15,6 +15,8 @@ from pegasus.base.system import at_home, resource, user_config
 from pegasus.base.validation import config_error
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PX4_PREFIX = "gz_"
+"""Prefix of the models that PX4 starts in Gazebo."""
 """Loader of YAML; that of libyaml is ten times as fast."""
 
 Instance = Annotated[int, Field(ge=0, lt=250)]
@@ -206,7 +208,8 @@ def find(kind: str, name: str | Path, *, other_than: Collection[Path] = ()) -> P
 
     Args:
         kind: `vehicles`, `worlds` or `scenarios`.
-        name: Name of a shipped or user's own file, or the path of one (it has a suffix or a separator).
+        name: Name of a shipped or user's own file, or the path of one (it has a suffix or a separator). A
+            vehicle may have PX4's prefix for models of Gazebo, as in gz_x500.
         other_than: Files, resolved, to which a name leads only if there is no other file of this name.
 
     Raises:
@@ -219,6 +222,8 @@ def find(kind: str, name: str | Path, *, other_than: Collection[Path] = ()) -> P
             raise ConfigError("no such file", field=singular, value=str(name), remedy="check the path")
         return path
     found = [place for folder in _folders(kind) if (place := folder / f"{name}.yaml").is_file()]
+    if not found and kind == "vehicles" and str(name).startswith(_PX4_PREFIX):
+        return find(kind, str(name).removeprefix(_PX4_PREFIX), other_than=other_than)
     if found:
         return next((place for place in found if place.resolve() not in other_than), found[0])
     raise ConfigError(

@@ -86,7 +86,7 @@ class Telemetry:
     climb: float
     """Climb rate [m/s]."""
     actuators: Sequence[Actuator]
-    """Its channels: rotor speeds, or obeyed commands."""
+    """Its channels: rotor speeds, angles of joints, or obeyed commands."""
     reference: Array | None
     """Reference position [m], shape (3,)."""
     error: float | None

@@ -125,7 +125,7 @@ class Column:
     channel: int
     is_mover: bool = False
     channels: Sequence[str] = ()
-    """Names of the channels of a vehicle, for its commands: each is a field of the series."""
+    """Names of the channels of a vehicle, for its commands and joints: each is a field of the series."""
     start: float = -math.inf
     """Time of the first message or before it [s]."""
     end: float = math.inf
@@ -156,7 +156,8 @@ class Column:
         time = np.array(stamps, dtype=np.float64) / 1e9
         fields = self.layout.decode(contents)
         if self.channels:
-            fields = {name: fields["command"][:, :, k] for k, name in enumerate(self.channels)}
+            (values,) = fields.values()
+            fields = {name: values[:, :, k] for k, name in enumerate(self.channels)}
         return Series(topic, time, fields, self.count, self.comments)
 
     def _parts(self, *, backwards: bool = False) -> Iterator[tuple[list[int], list[bytes]]]:

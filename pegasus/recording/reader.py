@@ -159,7 +159,8 @@ def _open_column(channel: Channel, content: _Content, source: Source) -> None:
         channels = dict(orjson.loads(metadata.get("channels", "[]")))
         if channels:
             units = {name: f" [{unit}]" if unit else "" for name, unit in channels.items()}
-            comments = {name: f"Command obeyed until the next step{units[name]}." for name in channels}
+            what = "Angle of the joint" if fields[0].name == "angle" else "Command obeyed until the next step"
+            comments = {name: f"{what}{units[name]}." for name in channels}
         column = Column(topic, owner, count, Layout(fields), comments, source, channel.id, is_mover=is_mover)
         column.channels = tuple(channels)
         content.columns[channel.id], content.messages[channel.id] = column, ([], [])

@@ -1,4 +1,4 @@
-"""Records of commands, faults and contacts of a vehicle in logs."""
+"""Records of commands, joints, faults and contacts of a vehicle in logs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,14 @@ class Command:
 
     command: Array
     """Commands within their limits, in the order and units of `channels` of the metadata, shape (N, U)."""
+
+
+@dataclass(eq=False)
+class JointAngles:
+    """Angles of the joints of a vehicle."""
+
+    angle: Array
+    """Angles [rad], in the order of `channels` of the metadata, shape (N, J)."""
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from pegasus.recording.foxglove import LocationMessages, LogMessages, PathMessag
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.reading_messages import ReadingMessages
-from pegasus.recording.recorded import ActingFaults, Command, ContactForces
+from pegasus.recording.recorded import ActingFaults, Command, ContactForces, JointAngles
 from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
     LOCATION_FIX,
@@ -112,6 +112,8 @@ class VehicleTrack:
         self._command.command = vehicle.columns["limited_command"]
         signals["state"].add(stamp, vehicle.state)
         signals["command"].add(stamp, self._command)
+        if "joints" in signals:
+            signals["joints"].add(stamp, JointAngles(vehicle.columns["joint_angle"]))
         if (reference := vehicle.reference) is not None:
             if "reference" not in signals:
                 signals["reference"] = self._opened("reference", reference)
@@ -176,6 +178,10 @@ class VehicleTrack:
         signals["state"] = self._opened("state", vehicle.state)
         channels = orjson.dumps([[channel.name, channel.unit] for channel in vehicle.channels]).decode()
         signals["command"] = self._opened("command", self._command, channels=channels)
+        if (angles := vehicle.columns.get("joint_angle")) is not None and (count := angles.shape[1]):
+            joints = [[channel.name, channel.unit] for channel in vehicle.channels[-count:]]
+            named = orjson.dumps(joints).decode()
+            signals["joints"] = self._opened("joints", JointAngles(angles), channels=named)
         channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
         model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
         model.waiting.append((stamp, vehicle_message(vehicle, self._frames, stamp)))

@@ -19,7 +19,7 @@ from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.visuals import Snapshot as Drawn
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.wind import ConstantWind, Gusts
-from pegasus.model.machine import Channel, are_rotors
+from pegasus.model.machine import Channel
 from pegasus.scene.scene import Scene, view_from_behind
 from pegasus.sensors import BatteryReading
 
@@ -58,7 +58,7 @@ class VehicleSnapshot:
     channels: Sequence[Channel]
     """Commands that each copy takes."""
     actuation: Array
-    """Rotor speeds of channels that command them, of others their obeyed commands, shape (N, U)."""
+    """Speeds of rotors, angles of joints, and of other channels their obeyed commands, shape (N, U)."""
     in_contact: BoolArray
     """Whether each copy had a contact during the last step, shape (N,)."""
     reference_position: Array | None
@@ -149,7 +149,12 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
     state, reference = vehicle.state, vehicle.reference if time > 0.0 else None
     drivers = [backend for backend in vehicle.backends if backend.drives]
     channels = vehicle.channels
-    actuation = state.rotor_speed if are_rotors(channels) else vehicle.columns["limited_command"]
+    actuation = vehicle.columns["limited_command"].copy()
+    for k, (channel, speed) in enumerate(zip(channels, state.rotor_speed.T, strict=False)):
+        if channel.name == f"rotor_{k}":
+            actuation[:, k] = speed
+    if joints := (angles := vehicle.columns["joint_angle"]).shape[1]:
+        actuation[:, -joints:] = angles
     multirotor = vehicle if isinstance(vehicle, Multirotor) else None
     battery = multirotor.battery if multirotor else None
     return VehicleSnapshot(
@@ -163,7 +168,7 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
         velocity=state.velocity.copy(),
         angular_velocity=state.angular_velocity.copy(),
         channels=channels,
-        actuation=actuation.copy(),
+        actuation=actuation,
         in_contact=in_contact,
         reference_position=None if reference is None else reference.position.copy(),
         reference_velocity=None if reference is None else reference.velocity.copy(),

@@ -284,3 +284,14 @@ def test_changes_that_lead_nowhere(write, changes, message):
     """A misspelt path would be ignored, or be blamed on the scenario's file."""
     path = write("s.yaml", SCENARIO | {"seed": 0, "duration": 1.0})
     assert refused(Flight, path, changes).startswith(message)
+
+
+def test_files_of_surfaces_and_propulsion_are_beside_the_vehicle(tmp_path):
+    """An airframe's or a pusher's file would be looked for in the current folder."""
+    curve = {"model": "propeller", "diameter": 0.3, "file": "pusher.txt"}
+    surfaces = {"airframe": {"model": "avl", "file": "plane.st"}}
+    content = {"extends": "iris", "surfaces": surfaces, "propulsion": {"pusher": {"thrust_curve": curve}}}
+    (tmp_path / "plane.yaml").write_text(yaml.safe_dump(content))
+    spec, _ = load_vehicle(tmp_path / "plane.yaml")
+    assert spec.surfaces["airframe"]["file"] == str(tmp_path / "plane.st")
+    assert spec.propulsion["pusher"].thrust_curve["file"] == str(tmp_path / "pusher.txt")

@@ -84,6 +84,17 @@ def test_own_files_take_precedence(config):
     assert "mine" in names("vehicles")
 
 
+@pytest.mark.usefixtures("config")
+def test_px4_names_of_vehicles():
+    """A vehicle would be unknown under the name that PX4 gives it."""
+    assert find("vehicles", "gz_x500") == find("vehicles", "x500")
+    assert find("vehicles", "gz_standard_vtol").stem == "standard_vtol"
+    with pytest.raises(ConfigError, match="no such vehicle"):
+        find("vehicles", "gz_lawnmower")
+    with pytest.raises(ConfigError, match="no such world"):
+        find("worlds", "gz_flat")
+
+
 def test_unknown_name(config):
     """The error would not list the valid names, or the folder for custom files."""
     with pytest.raises(ConfigError) as caught:

@@ -186,7 +186,7 @@ def test_compiled_and_python_give_the_same_bits():
         f"setpoint.{n}": np.zeros((count, 3)) for n in ("position", "velocity", "acceleration", "jerk")
     }
     setpoint |= {f"setpoint.{n}": np.zeros(count) for n in ("yaw", "yaw_rate")}
-    arrays = {**columns, **setpoint, "command": np.zeros((count, 7)), "over": np.zeros(count)}
+    arrays = {**columns, **setpoint, "command": np.zeros((count, 8)), "over": np.zeros(count)}
     arrays |= {name: value for one in given for name, value in uniform_values(one).items()}
     arrays |= {"elapsed": np.full(1, 0.004), "event": np.zeros(1), "fault": np.zeros(1)}
     program_of(plane_law, *arguments, outputs=outputs, count=count).launch(arrays, count).run()

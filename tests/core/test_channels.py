@@ -16,6 +16,15 @@ from tests.core.plain_step import advance_in_python
 from tests.seaplane import Seaplane, Stick
 
 HIGH = (0.0, 0.0, 50.0)
+UNUSED = {
+    "number": 1,
+    "generation": 1,
+    "speed": None,
+    "real_time_factor": 1.0,
+    "recording": None,
+    "suggested_viewpoint": None,
+}
+"""Arguments of a snapshot that telemetry does not show."""
 
 
 class Anew(Stick):
@@ -145,8 +154,7 @@ def test_telemetry_shows_channels_with_their_units():
     with Simulation("flat") as sim:
         plane = sim.add(Seaplane(position=HIGH, backends=[Stick(0.5, -0.2)]))
         sim.step(2)
-        view = {"number": 1, "generation": 1, "speed": None, "real_time_factor": 1.0}
-        seen = snapshot(sim, **view, recording=None, suggested_viewpoint=None)
+        seen = snapshot(sim, **UNUSED)
         actuators = telemetry(seen, plane.name).actuators
         assert actuators == [("throttle", "0.50", 0.5), ("elevator", "-0.20 rad", 0.4)]
 
@@ -164,3 +172,16 @@ def test_a_held_command_is_held_by_channel():
         np.testing.assert_array_equal(plane.rotor_command, [[0.5, 0.2]])
         with pytest.raises(ConfigError, match="vehicle = 'iris': is not commanded by the speeds of rotors"):
             plane.inject(MotorLoss(2))
+
+
+def test_the_panel_shows_rotors_and_joints():
+    """The panel would show what a plane was told instead of what its propeller and its surfaces do."""
+    with Simulation("flat") as simulation:
+        plane = simulation.add(Multirotor("plane", position=(0, 0, 5), sensors={}))
+        simulation.step()
+        plane.columns["rotor_speed"][...] = 1750.0
+        plane.columns["joint_angle"][0, 4] = -0.265
+        seen = snapshot(simulation, **UNUSED)
+        shown = {bar.name: bar for bar in telemetry(seen, "plane").actuators}
+    assert (shown["rotor_0"].text, shown["rotor_0"].share) == ("1750 rad/s", 0.5)
+    assert (shown["elevator"].text, shown["elevator"].share) == ("-0.27 rad", 0.5)

@@ -16,10 +16,12 @@ CART = {
     "mass": 2.0,
     "inertia": [0.02, 0.03, 0.04],
     "body": {"size": [0.3, 0.2, 0.05], "leg_height": 0.0},
-    "rotors": [{"position": [0.3, 0.0, 0.0], "axis": [1, 0, 0], "direction": "ccw"}],
+    "rotors": [
+        {"position": [0.3, 0.0, 0.0], "axis": [1, 0, 0], "direction": "ccw"},
+        {"position": [0.0, 0.0, 0.1], "direction": "ccw"},
+    ],
     "propeller": {"diameter": 0.1},
     "thrust_curve": {"model": "quadratic", "thrust_constant": 1e-6, "moment_ratio": 0.0},
-    "surfaces": {"fin": {"model": "lift_drag", "area": 1e-6, "cla": 0.0}},
     "joints": {"steer": {"axis": [0, 0, 1]}},
     "wheels": {
         "front": {"position": [0.3, 0.0, -0.1], "radius": 0.05, "rolling_friction": 0.05, "joint": "steer"},
@@ -28,7 +30,7 @@ CART = {
     },
     "sensors": {},
 }
-"""A cart on three wheels: rotor_0, brake, steer."""
+"""A cart on three wheels with a propeller, and a rotor that could lift it, which is at rest."""
 
 
 class Pedals(Backend):
@@ -49,7 +51,7 @@ WORLD = WorldSpec(name="flat", generator={"model": "flat"}, gravity={"model": "u
 
 def rolling(*command, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), heading=0.0):
     """Return a simulation with the cart on the ground, its pedals, and the cart."""
-    pedals = Pedals(*command)
+    pedals = Pedals(*command[:1], 0.0, *command[1:])
     cart = Multirotor(CART, backends=[pedals], position=(0, 0, 0.15), heading=heading)
     sim = Simulation(WORLD, rate=500)
     sim.add(cart)
@@ -94,18 +96,18 @@ def test_brakes_stop_it_with_the_load_of_their_wheels():
         run(sim, 0.5)
         speed = cart.velocity[0, 0]
         assert speed < 4.0 - 0.5 * 0.2 * G
-        pedals.values[0, 1] = 0.0
+        pedals.values[0, 2] = 0.0
         run(sim, 0.5)
         assert cart.velocity[0, 0] == pytest.approx(speed - 0.5 * 0.05 * G, rel=0.02)
-        pedals.values[0, 1] = 1.0
+        pedals.values[0, 2] = 1.0
         run(sim, 3.0)
         at_rest = cart.position[0].copy()
         assert np.abs(cart.velocity[0]).max() < 1e-3
         # A resting cart wakes when the brake is released and it is pulled.
-        pedals.values[0] = [2500.0, 1.0, 0.0]
+        pedals.values[0] = [2500.0, 0.0, 1.0, 0.0]
         run(sim, 0.5)
         assert np.abs(cart.position[0] - at_rest).max() < 0.01
-        pedals.values[0] = [2500.0, 0.0, 0.0]
+        pedals.values[0] = [2500.0, 0.0, 0.0, 0.0]
         run(sim, 0.5)
         assert cart.position[0, 0] > at_rest[0] + 0.1
 
@@ -129,7 +131,7 @@ def test_a_rolling_cart_keeps_its_bits_beside_another():
         sim, _, cart = rolling(1500.0, 0.0, 0.2, velocity=(1.0, 0.0, 0.0))
         with sim:
             for k in range(others):
-                sim.add(Multirotor(CART, name=f"other{k}", backends=[Pedals(0.0, 1.0, 0.0)],
+                sim.add(Multirotor(CART, name=f"other{k}", backends=[Pedals(0.0, 0.0, 1.0, 0.0)],
                                    position=(5.0 + k, 5.0, 0.15)))  # fmt: skip
             run(sim, 0.5)
             found.append((cart.position[0].tolist(), cart.velocity[0].tolist()))

@@ -26,6 +26,7 @@ from recording_stand_ins import FixReading, GyroReading, Simulation, Vehicle, ra
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
+import pegasus
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.reading import Reading
 from pegasus.model.machine import Channel
@@ -206,6 +207,22 @@ def test_commands_are_recorded_by_channel(tmp_path: Path) -> None:
     table = command.to_pandas(copy=1)
     assert table.attrs["units"] == {"aileron": "rad"}
     assert table.iloc[0].to_dict() == {"throttle": 0.75, "aileron": -0.1}
+
+
+def test_joints_are_recorded_by_name(tmp_path: Path) -> None:
+    """Logs would lack the deflections of control surfaces, or mix them up."""
+    with pegasus.Simulation("flat") as simulation:
+        plane = simulation.add(pegasus.Multirotor("plane", count=2, position=(0, 0, 5), sensors={}))
+        recorder = McapRecorder(tmp_path / "log")
+        recorder.start(simulation)
+        plane.columns["joint_angle"][...] = np.arange(12.0).reshape(2, 6) / 10
+        recorder.record(simulation)
+        recorder.stop()
+    joints = read_log(tmp_path / "log")["plane/joints"]
+    assert list(joints.fields) == [*plane.spec.joints]
+    assert joints.right_elevon.tolist() == [[0.1, 0.7]]
+    assert joints.rudder.tolist() == [[0.5, 1.1]]
+    assert joints.comments["rudder"] == "Angle of the joint [rad]."
 
 
 def test_definition_tells_units_and_metadata_shapes(tmp_path: Path) -> None:

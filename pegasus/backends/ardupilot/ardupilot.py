@@ -32,11 +32,11 @@ from pegasus.backends.ardupilot.program import (
     start_place,
 )
 from pegasus.backends.mavlink.airframe import OutputMap, in_body_frame, output_map
-from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, Lines, Pilot
+from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, ARDUPLANE_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import Link, TcpClientLink
 from pegasus.backends.mavlink.messages import dialect
-from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.backends.mavlink.mission import MissionPilot, flight_from_spec, pilot_of
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.base.arrays import Array
@@ -48,7 +48,6 @@ from pegasus.contracts.backend import Backend, Failure, note_failure
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.link_state import FaultyLine
 from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.model.machine import are_rotors
@@ -102,6 +101,9 @@ class ArduPilot(Backend):
     trajectory: Any = None
     """`Trajectory`, function of time, or list of parts, flown in guided mode as soon as ArduPilot
     can arm; None for no commands."""
+    waypoints: Any = None
+    """Items of a mission that ArduPilot flies by itself as soon as it can arm; None for none. Not with a
+    `trajectory`."""
     start_timeout: float = 60.0
     """Maximum time until ArduPilot's first packet, in wall time [s]."""
     address: str = "127.0.0.1"
@@ -120,8 +122,7 @@ class ArduPilot(Backend):
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
-        if self.trajectory is not None:
-            self.trajectory = trajectory_from_spec(self.trajectory)
+        self._flight = flight_from_spec(self.trajectory, self.waypoints)
         self.links: list[JsonLink] = []
         """Link to the instance of each copy; empty while stopped."""
         self.processes: list[AutopilotProcess] = []
@@ -131,6 +132,11 @@ class ArduPilot(Backend):
         self.failures: list[Failure] = []
         self._log_is_kept = True
         self._resources = ExitStack()
+
+    @property
+    def reached(self) -> list[int]:
+        """Number of items of `waypoints` that each autopilot has reached, N values."""
+        return self._pilot.reached if isinstance(self._pilot, MissionPilot) else [0] * len(self.instances)
 
     def bind(self, vehicle: Vehicle) -> None:
         """Validate the options, find the program, and open the ports.
@@ -149,12 +155,13 @@ class ArduPilot(Backend):
         self._outputs = output_map(
             outputs, channels, file=vehicle.file, output_count=CHANNEL_COUNT, field="ardupilot"
         )
+        self._rotor_count = vehicle.rotor_count
         self._pulses = [[0] * len(channels)] * vehicle.count
         self._bind_parameters(vehicle, self._outputs)
         self._environment = vehicle.environment
         yaws = euler_from_quaternion(vehicle.start.orientation)[:, 2].tolist()
         self._homes = [start_place(self._environment.origin, yaw) for yaw in yaws]
-        self._program = Program.find(self.directory) if self.launch else None
+        self._program = Program.find(self.directory, vehicle.spec.ardupilot.vehicle) if self.launch else None
         self.instances = self._choose_instances()
         self._open()
 
@@ -179,9 +186,9 @@ class ArduPilot(Backend):
         self._resources.callback(self._listener.close)
         self.estimate = self._listener.estimate
         clients, names = self._clients(_MAVLINK_PORTS[0]), [link.name for link in self.links]
-        self._pilot = self._new_pilot(
-            Lines(ARDUPILOT_DIALECT, clients, [i + 1 for i in self.instances], names)
-        )
+        wings = self._vehicle.spec.ardupilot.vehicle == "plane"
+        dialect = ARDUPLANE_DIALECT if wings else ARDUPILOT_DIALECT
+        self._pilot = self._new_pilot(Lines(dialect, clients, [i + 1 for i in self.instances], names))
         if self._pilot is not None:
             self._resources.callback(self._pilot.close)
             self.reference = self._pilot.reference
@@ -227,7 +234,7 @@ class ArduPilot(Backend):
         if self._listener is not None:
             self._listener.update(t, state, present=present)
         if self._pilot is not None:
-            armed = [max(pulses) > _DISARMED_PULSE for pulses in self._pulses]
+            armed = [max(pulses[: self._rotor_count]) > _DISARMED_PULSE for pulses in self._pulses]
             self._pilot.update(t, state, present=present, armed=armed)
         self._lockstep.published()
 
@@ -247,7 +254,7 @@ class ArduPilot(Backend):
         self._resources.close()
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
-        return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
+        return pilot_of(self._flight, lines, self._environment.origin)
 
     def _bind_imu(self, vehicle: Multirotor) -> None:
         imus = [(name, sensor) for name, sensor in vehicle.sensors.items() if isinstance(sensor, IMU)]
@@ -272,7 +279,7 @@ class ArduPilot(Backend):
             frame = fit_frame(vehicle, outputs, given | own)
         self._channels, own = frame.channels, {**frame.parameters, **own}
         self._own_parameters, self._given = format_parameters(own), given | own
-        require_enough_steps(vehicle.physics_rate, given | own)
+        require_enough_steps(vehicle.physics_rate, given | own, vehicle.spec.ardupilot.vehicle)
 
     def _asked(self) -> dict[str, float]:
         """Return parameters of a subclass that are set unless they are given."""

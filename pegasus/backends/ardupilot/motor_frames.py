@@ -181,7 +181,7 @@ def fit_frame(vehicle: Rotorcraft, outputs: OutputMap, given: Mapping[str, float
         ConfigError: If no frame matches, the file's channels are not one for each motor, or the rotors cannot
             control the vehicle.
     """
-    count, channels = vehicle.rotor_count, vehicle.spec.ardupilot.channels
+    count, channels = vehicle.rotor_count, _given_channels(vehicle, outputs)
     known = [
         frame
         for frame in FRAMES
@@ -227,7 +227,7 @@ def _matches(vehicle: Rotorcraft, outputs: OutputMap, frames: Sequence[Frame]) -
     torque = rotor_effects(vehicle, outputs).torque
     angles, senses = scaled_angles(-torque[:, 0], -torque[:, 1]), -np.sign(torque[:, 2])
     idle = vehicle.layout.axis[:, 2] <= _MIN_UPRIGHT
-    channels = vehicle.spec.ardupilot.channels
+    channels = _given_channels(vehicle, outputs)
     matches = []
     for frame in frames:
         motor_angles = np.array(frame.angles)
@@ -246,6 +246,11 @@ def _matches(vehicle: Rotorcraft, outputs: OutputMap, frames: Sequence[Frame]) -
             off = np.where(idle, 180.0, np.abs(_wrapped(angles - motor_angles[motors])))
             matches.append(_Match(frame, motors.tolist(), off, senses != motor_senses[motors]))
     return matches
+
+
+def _given_channels(vehicle: Rotorcraft, outputs: OutputMap) -> list[int] | None:
+    """Return the output of each rotor if the vehicle's file names them, else None."""
+    return None if vehicle.spec.ardupilot.channels is None else list(outputs.outputs)
 
 
 def _in_turn(angles: Array, motor_angles: Array) -> Array:

@@ -16,11 +16,15 @@ from pegasus.sensors import Airspeed, Rangefinder, Sensor
 PARAMETER_FILE = "own.parm"
 """Name of an instance's parameter file in its working directory."""
 
-_BINARY = Path("build", "sitl", "bin", "arducopter")
-_DEFAULTS = Path("Tools", "autotest", "default_params", "copter.parm")
+_BINARIES = Path("build", "sitl", "bin")
+_DEFAULTS = {
+    "copter": Path("Tools", "autotest", "default_params", "copter.parm"),
+    "plane": Path("Tools", "autotest", "models", "plane.parm"),
+}
+"""Default parameters of ArduPilot's simulated vehicles."""
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
-_LOOP_RATE = 400.0
-"""Default of SCHED_LOOP_RATE [Hz]."""
+_LOOP_RATES = {"copter": 400.0, "plane": 50.0}
+"""Default of SCHED_LOOP_RATE of each kind of vehicle [Hz]."""
 _MIN_LOOP_RATE = 50
 """Minimum of SCHED_LOOP_RATE [Hz]."""
 _FROM_SIMULATOR = 100
@@ -31,32 +35,34 @@ _MIN_RATIO = 1.8
 
 @dataclass(frozen=True)
 class Program:
-    """ArduCopter, built for simulation."""
+    """ArduCopter or ArduPlane, built for simulation."""
 
     binary: Path
     """The program."""
     defaults: Path
-    """Default parameters of ArduPilot's simulated copters."""
+    """Default parameters of ArduPilot's simulated vehicles of its kind."""
 
     @classmethod
-    def find(cls, directory: str | Path | None = None) -> "Program":
+    def find(cls, directory: str | Path | None = None, vehicle: str = "copter") -> "Program":
         """Return the program of a source directory.
 
         Args:
             directory: ArduPilot's source directory; found by `ardupilot_directory` if None.
+            vehicle: Kind of vehicle, copter or plane.
 
         Raises:
-            ConfigError: If there is no such directory, or ArduCopter is not built in it.
+            ConfigError: If there is no such directory, or the program is not built in it.
         """
         folder = ardupilot_directory(directory).resolve()
+        binary, defaults = _BINARIES / f"ardu{vehicle}", _DEFAULTS[vehicle]
         remedies = {
-            _BINARY: "build it there: ./waf configure --board sitl && ./waf copter",
-            _DEFAULTS: "give ArduPilot's source directory",
+            binary: f"build it there: ./waf configure --board sitl && ./waf {vehicle}",
+            defaults: "give ArduPilot's source directory",
         }
         for file, remedy in remedies.items():
             if not (folder / file).is_file():
                 raise ConfigError(f"contains no {file}", field="directory", value=str(folder), remedy=remedy)
-        return cls(folder / _BINARY, folder / _DEFAULTS)
+        return cls(folder / binary, folder / defaults)
 
     def arguments(
         self,
@@ -157,14 +163,15 @@ def sensor_parameters(sensors: Collection[Sensor]) -> dict[str, float]:
     return parameters
 
 
-def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:
+def require_enough_steps(rate: float, parameters: Mapping[str, float], vehicle: str = "copter") -> None:
     """Raise a ConfigError if the physics rate is too low for ArduPilot to arm.
 
     Args:
         rate: Rate of the physics [Hz].
         parameters: ArduPilot parameters by name.
+        vehicle: Kind of vehicle, copter or plane.
     """
-    loop_rate = parameters.get("SCHED_LOOP_RATE", _LOOP_RATE)
+    loop_rate = parameters.get("SCHED_LOOP_RATE", _LOOP_RATES[vehicle])
     if rate >= _MIN_RATIO * loop_rate:
         return
     slower = highest_loop_rate(rate)
@@ -180,7 +187,7 @@ def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:
 
 def highest_loop_rate(rate: float) -> int:
     """Return the highest SCHED_LOOP_RATE [Hz] with which ArduPilot arms at a physics rate [Hz]."""
-    return min(math.floor(rate / _MIN_RATIO), round(_LOOP_RATE))
+    return min(math.floor(rate / _MIN_RATIO), round(_LOOP_RATES["copter"]))
 
 
 def start_place(origin: Geodetic, yaw: float) -> str:

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasus.base.arrays import Array, row_product
-from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import ActuatorMap
+from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.config.scenario import ActuatorMap, OutputSpec
 from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation
@@ -36,23 +36,25 @@ class OutputMap(NamedTuple):
     scale: Sequence[float]
     """Command per unit of output."""
     offset: Sequence[float]
-    """Command at an output just above zero."""
+    """Command of a servo at output 0; of a rotor at an output just above zero."""
     channels: Sequence[Channel]
-    """The channels; one whose commands may be negative takes negative outputs too."""
+    """The channels; a servo, and a rotor that can be reversed, take negative outputs too."""
 
     def commands(self, controls: Sequence[float]) -> list[float]:
         """Return the commands of armed outputs; a channel rests at an output that is not finite."""
         outputs = [controls[output] for output in self.outputs]
         return [
-            u * scale + offset if 0.0 < u <= 1.0 else _limited(u, scale, offset, channel)
+            u * scale + offset if 0.0 < u <= 1.0 and channel.supplied else _limited(u, scale, offset, channel)
             for u, scale, offset, channel in zip(outputs, self.scale, self.offset, self.channels, strict=True)
         ]
 
 
 def _limited(u: float, scale: float, offset: float, channel: Channel) -> float:
-    """Return the command of an output that is not above 0 and up to 1."""
+    """Return the command of any output."""
     if not math.isfinite(u):
         return channel.idle
+    if not channel.supplied:
+        return min(max(min(max(u, -1.0), 1.0) * scale + offset, channel.low), channel.high)
     if channel.low < 0.0:
         return math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0
     return min(max(u, 0.0), 1.0) * scale + offset
@@ -76,40 +78,69 @@ def output_map(
         file: The vehicle's file, for errors.
 
     Raises:
-        ConfigError: If a list does not have one item per channel, an output does not exist, or a channel has
-            no upper limit to scale by.
+        ConfigError: If a channel has no output or several items, an output does not exist or is used twice,
+            or a channel has no upper limit to scale by.
     """
-    names = ", ".join(channel.name for channel in channels)
+    try:
+        specs = _specs(actuators, channels)
+        used = [spec.output for spec in specs if spec is not None]
+        if max(used, default=0) >= output_count:
+            raise ConfigError(f"must be outputs 0 to {output_count - 1}", field="channels", value=used)
+        for channel, spec in zip(channels, specs, strict=True):
+            if spec is not None and used.count(spec.output) > 1:
+                problem = f"uses output {spec.output} twice, once for {channel}"
+                raise ConfigError(problem, field="channels", value=used, remedy="name each output once")
+            if spec is not None and channel.supplied and spec.scale is not None and spec.scale <= 0.0:
+                problem = f"must be above 0 for {channel}"
+                raise ConfigError(problem, field="scale", value=spec.scale)
+            if spec is not None and spec.scale is None and not math.isfinite(channel.high):
+                raise ConfigError(
+                    f"is required, because {channel} has no upper limit",
+                    field="scale",
+                    remedy=f"set the command at full output [{channel.unit}]",
+                )
+    except ConfigError as error:
+        raise error.within(field=field, file=file) from None
+    rows = [
+        (0, 0.0, channel.idle)
+        if spec is None
+        else (spec.output, channel.high if spec.scale is None else spec.scale, spec.offset)
+        for channel, spec in zip(channels, specs, strict=True)
+    ]
+    outputs, scale, offset = (list(column) for column in zip(*rows, strict=True))
+    return OutputMap(outputs, scale, offset, channels)
 
-    def one_each(name: str, value: float | Sequence[float]) -> list[float]:
-        values = [float(value)] * len(channels) if isinstance(value, float | int) else list(value)
+
+def _specs(actuators: ActuatorMap, channels: Sequence[Channel]) -> list[OutputSpec | None]:
+    """Return the output of each channel, None for one that rests."""
+    given, names = actuators.channels, [channel.name for channel in channels]
+    if isinstance(given, dict):
+        for name in given:
+            if name not in names:
+                remedy = " ".join(did_you_mean(name, names)) or f"it has {', '.join(names)}"
+                raise ConfigError("is no channel of the vehicle", field="channels", value=name, remedy=remedy)
+        for channel in channels:
+            if channel.name not in given:
+                raise ConfigError(
+                    f"names no output for {channel}",
+                    field="channels",
+                    remedy="name one, or null to let it rest",
+                )
+        return [given[name] for name in names]
+
+    def one_each(name: str, value: float | Sequence[Any] | None) -> Sequence[Any]:
+        values = value if isinstance(value, Sequence) else [value] * len(channels)
         if len(values) != len(channels):
             raise ConfigError(
-                f"must have one item for each of the {len(channels)} channels {names}",
-                file=file,
-                field=f"{field}.{name}",
+                f"must have one item for each of the {len(channels)} channels {', '.join(names)}",
+                field=name,
                 value=value,
             )
         return values
 
-    scale = actuators.scale
-    if scale is None:
-        for channel in channels:
-            if not math.isfinite(channel.high):
-                raise ConfigError(
-                    f"is required, because {channel} has no upper limit",
-                    file=file,
-                    field=f"{field}.scale",
-                    remedy=f"set the command at full output [{channel.unit}]",
-                )
-        scale = [channel.high for channel in channels]
-    given = list(range(len(channels))) if actuators.channels is None else actuators.channels
-    outputs = [int(output) for output in one_each("channels", given)]
-    if max(outputs) >= output_count:
-        raise ConfigError(
-            f"must be outputs 0 to {output_count - 1}", file=file, field=f"{field}.channels", value=outputs
-        )
-    return OutputMap(outputs, one_each("scale", scale), one_each("offset", actuators.offset), channels)
+    outputs = one_each("channels", range(len(channels)) if given is None else given)
+    rows = zip(outputs, one_each("scale", actuators.scale), one_each("offset", actuators.offset), strict=True)
+    return [OutputSpec(output=output, scale=scale, offset=offset) for output, scale, offset in rows]
 
 
 class RotorEffects(NamedTuple):

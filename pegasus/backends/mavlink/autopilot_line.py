@@ -18,7 +18,10 @@ SET_POINT_INTERVAL = 0.05
 """Simulated time between two set-points [s]; PX4 leaves its offboard mode after 0.5 s without one."""
 RETRY_INTERVAL = 1.0
 """Simulated time between attempts to arm, and between heartbeats [s]."""
-_ONBOARD_CONTROLLER, _NO_AUTOPILOT, _MAVLINK_VERSION = 18, 8, 3
+ONBOARD_CONTROLLER, GROUND_STATION = 18, 6
+"""MAV_TYPE of pilots that send set-points, and of those that send missions."""
+NO_AUTOPILOT, _MAVLINK_VERSION = 8, 3
+"""MAV_AUTOPILOT of senders that are none, and the version in heartbeats."""
 _LOCAL_NED = 1
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
@@ -36,16 +39,36 @@ class Dialect(NamedTuple):
     """Parameters 2 and 3 of DO_SET_MODE to follow set-points."""
     land: tuple[float, float]
     """Parameters 2 and 3 of DO_SET_MODE to land."""
+    mission: tuple[float, float]
+    """Parameters 2 and 3 of DO_SET_MODE to fly the mission."""
+    home_first: bool
+    """Whether the first item of a mission is the home position."""
     take_off_height: float | None
     """Height of the take-off command that it needs before set-points [m]; None if it needs none."""
     patience: float
     """Simulated time after which failed arming is reported [s]."""
 
 
-PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None, patience=20.0)
-"""OFFBOARD and AUTO.LAND."""
-ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=1.5, patience=60.0)
-"""GUIDED and LAND of ArduCopter."""
+PX4_DIALECT = Dialect(
+    guided=(6.0, 0.0),
+    land=(4.0, 6.0),
+    mission=(4.0, 4.0),
+    home_first=False,
+    take_off_height=None,
+    patience=20.0,
+)
+"""OFFBOARD, AUTO.LAND and AUTO.MISSION."""
+ARDUPILOT_DIALECT = Dialect(
+    guided=(4.0, 0.0),
+    land=(9.0, 0.0),
+    mission=(3.0, 0.0),
+    home_first=True,
+    take_off_height=1.5,
+    patience=60.0,
+)
+"""GUIDED, LAND and AUTO of ArduCopter."""
+ARDUPLANE_DIALECT = ARDUPILOT_DIALECT._replace(guided=(15.0, 0.0), land=(20.0, 0.0), mission=(10.0, 0.0))
+"""GUIDED, QLAND and AUTO of ArduPlane."""
 
 
 class Lines(NamedTuple):
@@ -93,14 +116,16 @@ class AutopilotLine:
     Args:
         lines: Links of all autopilots.
         row: Row of this one.
+        heard: Names of the messages that `listen` returns.
     """
 
-    def __init__(self, lines: Lines, row: int) -> None:
+    def __init__(self, lines: Lines, row: int, *, heard: Sequence[str] = ()) -> None:
         self._dialect, self._row, self._name = lines.dialect, row, lines.names[row]
+        self._heard = "STATUSTEXT", *heard
         self._open_link, self._system, self._printed = lines.links[row], lines.systems[row], lines.printed
         self._axes = lines.axes[row] if lines.axes else LocalAxes()
         self._link: Link | None = None
-        self._decoder = Decoder("STATUSTEXT")
+        self._decoder = Decoder(*self._heard)
         self._complaint = ""
         self._asked_since: float | None = None
         self._sequence = 0
@@ -115,13 +140,16 @@ class AutopilotLine:
         if self._link is not None:
             self._link.close()
 
-    def send_heartbeat(self) -> None:
-        """Read its messages and send a heartbeat."""
-        self._listen()
+    def send_heartbeat(self, kind: int = ONBOARD_CONTROLLER) -> None:
+        """Send a heartbeat.
+
+        Args:
+            kind: MAV_TYPE of the sender.
+        """
         self._send(
             "HEARTBEAT",
-            type=_ONBOARD_CONTROLLER,
-            autopilot=_NO_AUTOPILOT,
+            type=kind,
+            autopilot=NO_AUTOPILOT,
             mavlink_version=_MAVLINK_VERSION,
         )
 
@@ -133,6 +161,10 @@ class AutopilotLine:
         """
         self._command(_DO_SET_MODE, _CUSTOM_MODE, *mode)
 
+    def arm(self) -> None:
+        """Request that it arms."""
+        self._command(_ARM_DISARM, 1.0)
+
     def prepare(self, *, armed: bool, height: float | None) -> None:
         """Request its guided mode; arm it, or send it the take-off command if it needs one.
 
@@ -142,7 +174,7 @@ class AutopilotLine:
         """
         self.set_mode(self._dialect.guided)
         if not armed:
-            self._command(_ARM_DISARM, 1.0)
+            self.arm()
         elif height is not None:
             self._command(_TAKE_OFF, 0.0, height=height)
 
@@ -224,20 +256,24 @@ class AutopilotLine:
             thrust=thrust,
         )
 
-    def _listen(self) -> None:
-        """Read its messages and keep complaints; open the link if necessary."""
+    def listen(self) -> list[Any]:
+        """Read its messages, keep complaints, and return the others; open the link if necessary."""
+        others = []
         try:
             if self._link is None:
-                self._link, self._decoder = self._open_link(), Decoder("STATUSTEXT")
-            for status in self._decoder.feed(self._link.receive()):
-                if status.severity <= _WARNING:
-                    self._complaint = status.text
+                self._link, self._decoder = self._open_link(), Decoder(*self._heard)
+            for message in self._decoder.feed(self._link.receive()):
+                if message.msgname != "STATUSTEXT":
+                    others.append(message)
+                elif message.severity <= _WARNING:
+                    self._complaint = message.text
         except ConfigError:
             # It is not listening yet.
             self._link = None
         except LinkClosedError:
             self.close()
             self._link = None
+        return others
 
     def _command(
         self, number: int, param1: float, param2: float = 0.0, param3: float = 0.0, *, height: float = 0.0

@@ -196,6 +196,7 @@ class _Autopilot(AutopilotLine):
         if t < self._next:
             return
         self._next = t + RETRY_INTERVAL
+        self.listen()
         self.send_heartbeat()
         if phase == "take off":
             self.prepare(armed=armed, height=height)
@@ -222,7 +223,8 @@ class GuidedAutopilot(GuidedCommands):
     def __post_init__(self) -> None:
         self._require_limits()
         # A program without sight of the vehicle must not arm a real flight controller.
-        allowed = {"trajectory": "the commands fly it", "connection": "only a PX4 on this machine"}
+        why = "the commands fly it"
+        allowed = {"trajectory": why, "waypoints": why, "connection": "only a PX4 on this machine"}
         for option, why in allowed.items():
             value = getattr(self, option, None)
             remedy = "omit it, or use the class without commands"

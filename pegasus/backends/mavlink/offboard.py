@@ -126,6 +126,7 @@ class _Autopilot(AutopilotLine):
 
     def _instruct(self, *, armed: bool) -> None:
         """Send the commands of the present phase; repeated until they take effect."""
+        self.listen()
         self.send_heartbeat()
         if self._landing:
             if armed:

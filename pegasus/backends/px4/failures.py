@@ -75,7 +75,7 @@ def failure_faults(
 
     Args:
         vehicle: The vehicle.
-        outputs: Map from outputs to rotors; motor k is output k - 1.
+        outputs: Map from outputs to channels; motor k is the k-th of the outputs of rotors.
         unit: Unit that fails, of FAILURE_UNIT.
         kind: Type of the failure, of FAILURE_TYPE.
         instance: Number of the motor or sensor, from 1; 0 for all.
@@ -83,7 +83,9 @@ def failure_faults(
     if unit == BATTERY:
         return [BatteryEmpty()] if kind == OFF else []
     if unit == MOTOR:
-        failed = [r for r, channel in enumerate(outputs.outputs) if instance in (0, channel + 1)]
+        rotors = [r for r, channel in enumerate(outputs.channels) if channel.supplied]
+        motors = sorted(rotors, key=outputs.outputs.__getitem__)
+        failed = motors if instance == 0 else motors[instance - 1 : instance]
         if kind == OFF:
             return [MotorLoss(rotor) for rotor in failed]
         return [MotorStuck(rotor) for rotor in failed] if kind == STUCK else []

@@ -48,8 +48,7 @@ def geometry_parameters(
         given: Parameters of the user; rate gains among them are not scaled.
 
     Raises:
-        ConfigError: If there are too many rotors for PX4, two of them share an output, or they cannot
-            control the vehicle.
+        ConfigError: If there are too many rotors for PX4, or they cannot control the vehicle.
     """
     count, layout = vehicle.rotor_count, vehicle.layout
     if count > _MOTOR_LIMIT:
@@ -58,13 +57,6 @@ def geometry_parameters(
             file=vehicle.file,
             field="rotors",
             remedy="use fewer rotors, or another backend",
-        )
-    if len(set(outputs.outputs)) < count:
-        raise ConfigError(
-            f"must be a different output for each rotor with the airframe {GENERIC_AIRFRAME}",
-            file=vehicle.file,
-            field="px4.channels",
-            value=list(outputs.outputs),
         )
     effects = rotor_effects(vehicle, outputs)
     turned = np.array([1.0, -1.0, -1.0])

@@ -21,7 +21,7 @@ from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import dialect
-from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.backends.mavlink.mission import MissionPilot, flight_from_spec, pilot_of
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
@@ -50,7 +50,6 @@ from pegasus.contracts.backend import Backend, EstimatorHealth, Failure, note_fa
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.multirotor import as_multirotor
 from pegasus.model.machine import are_rotors
 
@@ -95,6 +94,9 @@ class PX4(Backend):
     trajectory: Any = None
     """`Trajectory`, function of time, or list of parts, flown in offboard mode as soon as PX4
     can arm; None for no commands. Not with a `connection`."""
+    waypoints: Any = None
+    """Items of a mission that PX4 flies by itself as soon as it can arm; None for none. Not with a
+    `trajectory` or a `connection`."""
     start_timeout: float = 60.0
     """Maximum time until PX4 connects and answers, in wall time [s]."""
 
@@ -110,14 +112,16 @@ class PX4(Backend):
         if self.instance is not None:
             fits = 0 <= self.instance < _INSTANCE_LIMIT
             require(fits, "instance", self.instance, f"must be 0 to {_INSTANCE_LIMIT - 1}")
-        if self.connection is not None and self.trajectory is not None:
-            # A program without sight of the vehicle must not arm a real flight controller.
-            raise ConfigError(
-                "allows no trajectory: Pegasus arms and flies only a PX4 on this machine",
-                field="connection",
-                value=self.connection,
-                remedy="omit the trajectory, and arm and fly from a ground station or by MAVSDK",
-            )
+        for name in ("trajectory", "waypoints"):
+            if self.connection is not None and getattr(self, name) is not None:
+                # A program without sight of the vehicle must not arm a real flight controller.
+                raise ConfigError(
+                    f"allows no {name}: Pegasus arms and flies only a PX4 on this machine",
+                    field="connection",
+                    value=self.connection,
+                    remedy=f"omit the {name}, and arm and fly from a ground station or by MAVSDK",
+                )
+        self._flight = flight_from_spec(self.trajectory, self.waypoints)
         self.rc_channels: Sequence[int] | None = None
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None
@@ -127,8 +131,6 @@ class PX4(Backend):
         self._failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
         self._health: HealthListener | None = None
-        if self.trajectory is not None:
-            self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
         self._instances: list[HilInstance] = []
         self._processes: list[AutopilotProcess] = []
@@ -144,6 +146,12 @@ class PX4(Backend):
     def armed(self) -> list[bool]:
         """Armed state of each autopilot, N values; False before the start."""
         return [instance.armed for instance in self._instances] or [False] * self._count
+
+    @property
+    def reached(self) -> list[int]:
+        """Number of items of `waypoints` that each autopilot has reached, N values."""
+        pilot = self._pilot
+        return pilot.reached if isinstance(pilot, MissionPilot) else [0] * self._count
 
     @property
     def estimate(self) -> Estimate | None:  # type: ignore[override]
@@ -347,7 +355,7 @@ class PX4(Backend):
         return self._program.parameter(OWN_BATTERY) == 0
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
-        return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
+        return pilot_of(self._flight, lines, self._vehicle.environment.origin)
 
     def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
         autopilot = f"PX4 {self.first_instance + copy}"

@@ -39,7 +39,10 @@ _NO_ORIENTATION = (-1.0, *[0.0] * 8)
 _LINEAR, _ANGULAR = np.arange(3), np.arange(3, 6)
 STATE_RATE = 100.0
 """Default rate of the true state and of `/tf` [Hz]."""
-STATE_TOPICS = ("state/pose", "state/twist", "state/twist_inertial", "state/accel", "odom", TRANSFORMS)
+STATE_TOPICS = (
+    *("state/pose", "state/twist", "state/twist_inertial", "state/accel"),
+    *("odom", "joint_states", TRANSFORMS),
+)
 
 Numbers = Sequence[Sequence[float]]
 """Numbers of N messages, each in the order of the message's fields; none where there is no message."""
@@ -362,7 +365,23 @@ def state_contents(vehicle: Vehicle, frames: Frames, variances: Variances) -> li
             STATE_RATE,
         ),
         _transforms(edges),
+        *_joint_states(vehicle),
     ]
+
+
+def _joint_states(vehicle: Vehicle) -> list[Content]:
+    """Return the topic of the angles of joints, if there are any."""
+    names = list(vehicle.parameters[0].airframe.hinges)
+
+    def make(_: FrameNames) -> Message:
+        return message("sensor_msgs/msg/JointState", name=names, position=[0.0] * len(names))
+
+    def numbers(_: VehicleState) -> Numbers:
+        angles: Numbers = vehicle.columns["joint_angle"].tolist()
+        return angles
+
+    fields = ("header.stamp", "position")
+    return [Content("joint_states", make, fields, numbers, RELIABLE, STATE_RATE)] if names else []
 
 
 def _stamped(

@@ -1,8 +1,8 @@
-"""Controller of planes: parameters, commands, and the bank that runs many of them."""
+"""Controller of planes: its parameters and commands."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -11,22 +11,18 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Vec3
-from pegasus.base.tracing import column, structure, uniform, uniform_values
 from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.contracts.vehicle import MachineVehicle, Vehicle
 from pegasus.control.fixed_wing.course import Course, Courses, Maker, Paces
 from pegasus.control.fixed_wing.figures import figures_of
-from pegasus.control.fixed_wing.law import PlaneState, plane_law
+from pegasus.control.fixed_wing.law import PlaneState
 from pegasus.control.fixed_wing.legs import LAUNCH, STANDING, Leg
 from pegasus.control.fixed_wing.tuning import gains_of, paces_of
 from pegasus.control.guided_commands import Command, rows_of_copies
-from pegasus.control.mission_step import Motion, arrays_of, setpoint_arrays
+from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import trajectory_from_spec
-from pegasus.core.backend_bank import Driven
-from pegasus.core.backend_group import not_finite
 from pegasus.core.placement import Copies, chosen_copies
 
 _ELEVATION = 0.2
@@ -83,6 +79,9 @@ class PlaneController(Backend):
     @property
     def bank(self) -> type[BackendBank]:
         """Class that runs it together with other controllers of planes."""
+        # Not at the top: it imports Warp.
+        from pegasus.control.fixed_wing.bank import PlaneBank
+
         return PlaneBank
 
     @property
@@ -331,82 +330,3 @@ class PlaneController(Backend):
         require(len(rows) > 0, "copies", copies, "names no copy")
         mask[rows] = True
         return mask
-
-
-class PlaneBank(BackendBank):
-    """Controllers of several planes, whose laws run in one launch for each structure.
-
-    Args:
-        driven: The vehicles with their controllers, in the order of their rows.
-        bodies: Columns of all copies of all vehicles by name, M rows each.
-        rate: Physics rate [Hz].
-    """
-
-    saved_as = "nothing"
-
-    def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None:
-        self._driven, self._bodies = list(driven), bodies
-        self._elapsed, self._event, self._fault = np.zeros(1), np.zeros(1), np.zeros(1)
-        self._arrange()
-
-    def publish(self, step: int, t: float) -> None:
-        """Begin flights that are to begin; see `BackendBank.publish`."""
-        if any(controller.rearranged for _, controller, _ in self._driven):
-            self._arrange()
-        for vehicle, controller, _ in self._driven:
-            controller.begin_step(t, vehicle.feedback)
-
-    def command(self, t: float, dt: float) -> None:
-        """Write the commands of all vehicles; see `BackendBank.command`.
-
-        Raises:
-            ConfigError: If one is not finite.
-        """
-        self._elapsed[0] = dt if math.isfinite(dt) else 0.0
-        for launch in self._launches:
-            launch()
-        if self._fault[0]:
-            self._fault[0] = 0.0
-            for vehicle, controller, _ in self._driven:
-                if not np.isfinite(vehicle.columns["command"]).all():
-                    raise not_finite(controller, vehicle, vehicle.columns["command"], t)
-        if self._event[0]:
-            self._event[0] = 0.0
-            for (_, controller, _), over in zip(self._driven, self._over, strict=True):
-                controller.go_on(over)
-
-    def _arrange(self) -> None:
-        # Not at the top: controllers are made without Warp.
-        from pegasus.base.tracing.launches import Part, program_of, rows_of
-
-        found: dict[Any, tuple[Any, list[Part]]] = {}
-        self._over = []
-        for vehicle, controller, first in self._driven:
-            controller.rearranged = False
-            count, rows = vehicle.count, slice(first, first + vehicle.count)
-            given = uniform("own", controller.gains), uniform("p", controller.figures)
-            over = np.zeros(count)
-            self._over.append(over)
-            arrays = {
-                **{name: array for argument in given for name, array in uniform_values(argument).items()},
-                **{f"leg.{name}": array for name, array in controller.mission.columns.items()},
-                **{f"motion.{f.name}": self._bodies[f.name][rows] for f in fields(Motion)},
-                **{name: self._bodies[name][rows] for name in ("wind", "air_density", "gravity")},
-                **{f"state.{name}": array for name, array in controller.columns.items()},
-                **setpoint_arrays(controller.reference),
-                **{"elapsed": self._elapsed, "command": vehicle.columns["command"], "over": over},
-                **{"event": self._event, "fault": self._fault},
-            }
-            kind = tuple(map(structure, given))
-            found.setdefault(kind, (given, []))[1].append(Part(arrays, 0, count))
-        self._launches = []
-        for given, parts in found.values():
-            program = program_of(
-                plane_law,
-                *given,
-                *(column("leg", Leg), column("motion", Motion), column("wind", Vec3), column("air_density")),
-                *(column("gravity", Vec3), column("state", PlaneState), uniform("elapsed", 0.0)),
-                outputs=("command", "setpoint", "state", "over", "event", "fault"),
-                count=rows_of(parts),
-            )
-            self._launches.append(program.launch_parts(parts).run)

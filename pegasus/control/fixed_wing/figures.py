@@ -78,6 +78,8 @@ class PlaneFigures:
     """Largest angular acceleration about each axis [rad/s^2/Pa]."""
     rotor_speed: tuple[float, ...]
     """Speed of each rotor at full throttle [rad/s]; 0 for those that do not push forward."""
+    brakes: int
+    """Number of channels of brakes, between those of rotors and joints."""
     servo_lag: float
     """Largest time constant of the servos that are used [s]."""
 
@@ -88,7 +90,8 @@ class _Air:
     def __init__(self, machine: Machine, inertia: Array, density: float) -> None:
         self.machine, self.density = machine, density
         self._inverse = inverse(inertia)
-        self.rest = [channel.idle for channel in machine.channels[len(machine.elements) :]]
+        self.joints = [machine.channels[joint.channel] for joint in machine.joints]
+        self.rest = [channel.idle for channel in self.joints]
         self.still = (0.0,) * len(machine.elements)
         self.pressure = 0.5 * density * _SPEED * _SPEED
 
@@ -139,7 +142,7 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
     weight = vehicle.mass * float(np.sqrt((vehicle.environment.gravity_vector(ground) ** 2).sum()))
     air = _Air(machine, vehicle.inertia, density)
     full = _full_speeds(machine, vehicle.name)
-    joints = machine.channels[len(machine.elements) :]
+    joints = air.joints
     effect, lift_effect = _effects(air)
     mixing = _mixing(effect, lift_effect * air.pressure / weight, vehicle.name)
     room = np.array([min(j.high - j.idle, j.idle - j.low) for j in joints])
@@ -203,6 +206,7 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         idle=tuple(air.rest),
         authority=_triple(np.array(authority)),
         rotor_speed=full,
+        brakes=len(machine.channels) - len(machine.elements) - len(joints),
         servo_lag=max(lags),
     )
 

@@ -5,9 +5,9 @@ from typing import Protocol
 
 import numpy as np
 
+from pegasus.control.fixed_wing.attitude import PlaneGains
 from pegasus.control.fixed_wing.course import Paces
 from pegasus.control.fixed_wing.figures import PlaneFigures
-from pegasus.control.fixed_wing.law import PlaneGains
 
 _LAG = 0.04
 """Least lag for which the rates are controlled [s]."""

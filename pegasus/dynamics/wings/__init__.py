@@ -2,6 +2,7 @@
 
 from pegasus.base.registry import Registry
 from pegasus.dynamics.wings.advanced_lift_drag import AdvancedLiftDrag
+from pegasus.dynamics.wings.airframe_files import AvlAirframe, JsbsimAirframe
 from pegasus.dynamics.wings.avl import read_avl
 from pegasus.dynamics.wings.derivatives import AirframeDerivatives, Expansion
 from pegasus.dynamics.wings.full_range import FullRangeWing
@@ -17,6 +18,8 @@ WINGS: Registry[Wing] = Registry(
         "advanced_lift_drag": AdvancedLiftDrag,
         "full_range": FullRangeWing,
         "derivatives": AirframeDerivatives,
+        "avl": AvlAirframe,
+        "jsbsim": JsbsimAirframe,
     },
 )
 """Wings by their name in YAML."""
@@ -25,8 +28,10 @@ __all__ = [
     "WINGS",
     "AdvancedLiftDrag",
     "AirframeDerivatives",
+    "AvlAirframe",
     "Expansion",
     "FullRangeWing",
+    "JsbsimAirframe",
     "LiftDrag",
     "Wing",
     "read_avl",

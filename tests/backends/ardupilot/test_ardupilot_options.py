@@ -278,3 +278,35 @@ def test_vehicles_of_one_file_get_parameters_of_their_own():
     first, second = ArduPilot(), ArduPilot()
     first.parameters["GPS1_TYPE"] = 100
     assert second.parameters == {}
+
+
+def test_a_plane(tmp_path):
+    """ArduCopter would fly a plane, with its frames, or ask for steps that only its own main loop needs."""
+    folder = source_tree(tmp_path / "ardupilot")
+    made = Multirotor("plane")
+    made.environment, made.physics_rate = Environment(), 250.0
+    backend = ArduPilot(folder, instance=free_instance())
+    backend.run_folder = tmp_path / "run"
+    with pytest.raises(
+        ConfigError, match=r"contains no build/sitl/bin/arduplane; build it there: .*waf plane"
+    ):
+        backend.bind(made)
+    (folder / "build" / "sitl" / "bin" / "arducopter").rename(folder / "build" / "sitl" / "bin" / "arduplane")
+    (folder / "Tools" / "autotest" / "models").mkdir()
+    (folder / "Tools" / "autotest" / "models" / "plane.parm").write_text("")
+    backend.bind(made)
+    backend.start()
+    (arguments,) = (process.arguments for process in backend.processes)
+    own = (backend.processes[0].directory / "own.parm").read_text().splitlines()
+    backend.stop()
+    assert arguments[0].endswith("bin/arduplane")
+    assert (
+        arguments[arguments.index("--defaults") + 1] == f"{folder}/Tools/autotest/models/plane.parm,own.parm"
+    )
+    assert {"SERVO1_FUNCTION 4", "SERVO3_FUNCTION 70", "ARSPD_TYPE 100"} <= set(own)
+    assert not [line for line in own if line.startswith("FRAME_")]
+    made.physics_rate = 80.0
+    with pytest.raises(
+        ConfigError, match="whose main loop runs at 50 Hz, does not arm with physics below 90 Hz"
+    ):
+        backend.bind(made)

@@ -76,3 +76,25 @@ def test_guided_copies(tmp_path):
         pilot.land().wait(simulation)
         assert vehicle.in_contact.all()
         assert not vehicle.rotor_command.any()
+
+
+def test_arduplane_flies_its_scenario(tmp_path):
+    """ArduPlane would not arm, take off, fly its waypoints, or land at the end of its approach."""
+    scenario, _ = load_scenario("ardupilot_plane")
+    options = {key: value for key, value in scenario.vehicles[0].backends[0].items() if key != "model"}
+    backend = ArduPilot(**options)
+    backend.run_folder = tmp_path
+    path = []
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("plane", backends=[backend]))
+        for _ in simulation.stepping(scenario.duration):
+            path.append(vehicle.state.position[0].copy())
+        # It does not report the landing.
+        assert backend.reached == [len(options["waypoints"]) - 1]
+        assert vehicle.in_contact.all()
+        assert np.linalg.norm(vehicle.state.velocity[0]) < 0.1
+        assert not vehicle.rotor_command[0, 0]
+    for entry in options["waypoints"][1:-1]:
+        assert np.linalg.norm(np.array(path) - entry["waypoint"]["position"], axis=1).min() < 60.0
+    assert abs(path[-1][1]) < 5.0
+    assert abs(path[-1][0]) < 40.0

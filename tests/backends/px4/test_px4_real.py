@@ -17,9 +17,9 @@ from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.hil_instance import Phase
 from pegasus.backends.px4.program import PX4Program
-from pegasus.base.system import resource
 from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.config.scenario import PX4Spec
+from pegasus.config.settings import names
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 from tests.waits import LIMIT
@@ -334,7 +334,7 @@ def test_guided_copies(tmp_path):
         assert vehicle.in_contact.all()
 
 
-@pytest.mark.parametrize("model", sorted(path.stem for path in resource("config", "vehicles").iterdir()))
+@pytest.mark.parametrize("model", [name for name in names("vehicles") if not load_vehicle(name)[0].joints])
 def test_hover_and_thrust_of_all_vehicles(model, tmp_path, caplog):
     """A shipped vehicle would shake in PX4's hands, or a thrust of its weight not carry it."""
     pilot = GuidedPX4(DIRECTORY)
@@ -353,3 +353,56 @@ def test_hover_and_thrust_of_all_vehicles(model, tmp_path, caplog):
         simulation.run(0.5)
         assert float(vehicle.state.velocity[0, 2]) - before == pytest.approx(0.0, abs=0.03)
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def test_the_plane(real):
+    """PX4's plane would not take off, fly its waypoints and land, or its estimator reject the airspeed."""
+    scenario, _ = load_scenario("px4_plane")
+    waypoints = scenario.vehicles[0].backends[0]["waypoints"]
+    backend, recorder = real(waypoints=waypoints), Recorder()
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("plane", backends=[backend, recorder]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        fly_until(simulation, lambda: not backend.armed[0], limit=200.0)
+        assert backend.reached == [len(waypoints)]
+        (health,) = backend.health
+        assert 0.0 < health.largest_ratios["airspeed"] < 0.5
+        assert max(health.largest_ratios.values()) < 1.0
+        # It is disarmed while it still rolls.
+        simulation.run(10.0)
+        assert vehicle.in_contact.all()
+        assert np.linalg.norm(vehicle.state.velocity[0]) < 0.1
+        assert float(vehicle.state.rotation[0, 2, 2]) > 0.95
+    path = np.array(recorder.position)[:, 0]
+    for entry in waypoints[1:-1]:
+        assert distance(path, entry["waypoint"]["position"]).min() < 40.0
+    # It lands along its approach.
+    assert abs(path[-1, 1]) < 5.0
+
+
+def test_vtols(real):
+    """PX4's VTOLs would not change to forward flight and back, or not land where they are told."""
+    scenario, _ = load_scenario("px4_vtol")
+    waypoints, count = scenario.vehicles[0].backends[0]["waypoints"], 5
+    backend, recorder = real(waypoints=waypoints), Recorder()
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("standard_vtol", backends=[backend, recorder], count=count))
+        start = vehicle.state.position.copy()
+        fly_until(simulation, lambda: all(backend.armed), limit=40.0)
+        lifts = []
+        for _ in simulation.stepping(200.0):
+            lifts.append(vehicle.state.rotor_speed[:, :4].max(axis=1).copy())
+            if not any(backend.armed):
+                break
+        assert not any(backend.armed)
+        assert backend.reached == [len(waypoints)] * count
+        assert all(0.0 < health.largest_ratios["airspeed"] < 1.0 for health in backend.health)
+        assert vehicle.in_contact.all()
+        np.testing.assert_allclose(vehicle.state.position[:, :2], start[:, :2], atol=3.0)
+        assert (vehicle.state.rotation[:, 2, 2] > 0.99).all()
+    # It flies on its wings for more than half a minute.
+    assert ((np.array(lifts) < 1.0).sum(axis=0) > 30.0 * 250.0).all()
+    path = np.array(recorder.position) - start
+    for entry in waypoints[1:-1]:
+        for copy in range(count):
+            assert distance(path[:, copy], entry["waypoint"]["position"]).min() < 30.0

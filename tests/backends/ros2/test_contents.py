@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from ros2_types import BatteryState, FluidPressure, NavSatFix, Range
+from ros2_types import BatteryState, FluidPressure, JointState, NavSatFix, Range
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.ros2.contents import sensor_contents
+from pegasus.backends.ros2.contents import Variances, sensor_contents, state_contents
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.messages import Template, constants, decode
 from pegasus.dynamics import Battery
@@ -65,6 +65,20 @@ def test_a_receiver_without_a_fix():
     messages = told(content, NavSatFix, reading)
     assert [message.status.status for message in messages] == [-1, 0, 0]
     assert messages[0].position_covariance.tolist() == [1, 0, 0, 0, 1, 0, 0, 0, 9]
+
+
+def test_joints_of_a_plane():
+    """A robot model in RViz would stand still, or joints have the angles of others."""
+    plane = Multirotor("plane", count=2, position=(0, 0, 5))
+    plane.columns["joint_angle"][...] = np.arange(12.0).reshape(2, 6) / 10
+    contents = state_contents(plane, Frames(), Variances((0.0,) * 6, (0.0,) * 6))
+    (content,) = [content for content in contents if content.topic == "joint_states"]
+    first, second = told(content, JointState, plane.state)
+    assert first.name == ["left_elevon", "right_elevon", "left_flap", "right_flap", "elevator", "rudder"]
+    assert first.position.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    assert second.position.tolist() == [0.6, 0.7, 0.8, 0.9, 1.0, 1.1]
+    iris = state_contents(Multirotor(PLAIN_IRIS), Frames(), Variances((0.0,) * 6, (0.0,) * 6))
+    assert "joint_states" not in [content.topic for content in iris]
 
 
 def test_a_battery():

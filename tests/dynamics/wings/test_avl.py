@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pegasus import ConfigError
-from pegasus.dynamics.wings import read_avl
+from pegasus.base.components import build
+from pegasus.dynamics.wings import WINGS, Wing, read_avl
 from tests.dynamics.wings.wing_states import States, wrenches
 
 FILE = """ ---------------------------------------------------------------
@@ -107,6 +108,21 @@ def test_lengths_in_feet(tmp_path):
     (tmp_path / "plane.st").write_text(FILE)
     wing = read_avl(tmp_path / "plane.st", length_unit=0.3048)
     assert (wing.span, wing.chord, wing.area) == pytest.approx((1.2192, 0.1524, 0.18580608))
+
+
+def test_a_file_of_a_vehicle(made, tmp_path):
+    """A vehicle file that names the file would fly another airframe, or one that never stalls."""
+    spec = {"model": "avl", "file": str(tmp_path / "plane.st"), "stall_angle": 0.25}
+    wing = build(Wing, WINGS, spec, field="surfaces.airframe")
+    assert (wing.control_count, wing.area) == (2, 2.0)
+    angles = np.array([0.05, 0.9])
+    linear, stalled = made.polar(angles)[0], wing.polar(angles)[0]
+    assert stalled[0] == pytest.approx(linear[0], rel=1e-3)
+    assert stalled[1] == pytest.approx(2 * math.sin(0.9) ** 2 * math.cos(0.9), rel=1e-6)
+    with pytest.raises(ConfigError, match=r"^surfaces.airframe.length_unit = 0.0: must be above 0 m"):
+        build(Wing, WINGS, {**spec, "length_unit": 0.0}, field="surfaces.airframe")
+    with pytest.raises(ConfigError, match=r"plane.xml: cannot be read"):
+        build(Wing, WINGS, {**spec, "file": str(tmp_path / "plane.xml")}, field="surfaces.airframe")
 
 
 @pytest.mark.parametrize(

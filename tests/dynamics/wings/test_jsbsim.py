@@ -1,12 +1,15 @@
 """Reader of JSBSim's aerodynamics: coefficients by formulas apart from the reader, and errors by line."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 from pegasus import ConfigError
+from pegasus.config.files import load_vehicle
 from pegasus.dynamics.wings import read_jsbsim
+from pegasus.model.airframe import Airframe
 from tests.dynamics.wings.wing_states import DENSITY, random_states, wrenches
 
 FILE = """<?xml version="1.0"?>
@@ -164,6 +167,20 @@ def test_held_properties(path):
     lift, _, _ = wing.polar(np.array([0.0]))
     assert lift[0] == pytest.approx(0.45)
     assert wing.Cl.beta[0] == pytest.approx(-0.15)
+
+
+def test_a_file_of_a_vehicle(path):
+    """A vehicle file could not name the file beside it, or what is held."""
+    vehicle = path.with_name("vehicle.yaml")
+    surface = {"model": "jsbsim", "file": "glider.xml", "controls": ["elevator", "rudder"]}
+    surface |= {"control_properties": ["fcs/elevator-pos-rad", "fcs/rudder-pos-rad"]}
+    surface |= {"held": {"fcs/left-aileron-pos-rad": 0.0}}
+    joints = {"elevator": {"position": [-5, 0, 0]}, "rudder": {"position": [-5, 0, 0], "axis": [0, 0, 1]}}
+    content = {"extends": "iris", "joints": joints, "surfaces": {"airframe": surface}}
+    vehicle.write_text(json.dumps(content))
+    spec, _ = load_vehicle(vehicle)
+    wing = Airframe.of(spec).surfaces["airframe"].model
+    assert (wing.control_count, wing.area) == (2, pytest.approx(10.0))
 
 
 @pytest.mark.parametrize(
