@@ -248,30 +248,38 @@ def airplane_file(design: AirplaneDesign) -> str:
         tail - (0.75 - share) * wing.area / wing.span for wing, share in ((d.tailplane, 0.35), (d.fin, 0.4))
     )
     wing = _surface(d.halves)
+    look = f'span: {d.span / 2 / up:.4g}, chord: {d.chord:.4g}, section: "2412", controls_span: [0.5, 0.9]'
+    forward = f"{math.cos(wing_angle):.6f}, 0, {math.sin(wing_angle):.6f}"
+    mains, track = f"{-0.15 * d.chord:.4g}", 0.12 * d.span
 
     def row(values: tuple[float, ...]) -> str:
         return ", ".join(f"{value:.5g}" for value in values)
 
     return f"""\
 # Made by `pegasus make vehicle` from: {d.mass:g} kg, a span of {d.span:g} m, {d.area:.4g} m^2 (aspect ratio \
-{d.aspect_ratio:.3g}), tail
-# volumes {d.tail_volume:g} and {d.fin_volume:g}, propeller {propeller}, motor of {d.motor.kv:g} rpm/V, \
+{d.aspect_ratio:.3g}),
+# tail volumes {d.tail_volume:g} and {d.fin_volume:g}, propeller {propeller}, motor of {d.motor.kv:g} rpm/V, \
 {d.battery.cell_count} cells of {d.battery.capacity:g} A h.
-# Stall at {d.stall_speed:.1f} m/s (lift coefficient {_LARGEST_LIFT}), trimmed level at {d.cruise_speed:.1f} m/s; \
+# Stall at {d.stall_speed:.1f} m/s (lift coefficient {_LARGEST_LIFT}), trimmed level at \
+{d.cruise_speed:.1f} m/s; \
 drag there {d.drag:.2f} N, thrust up to
 # {d.thrust:.2f} N. These are estimates: replace them by measurements.
 name: {d.name}
 description: Airplane of {d.span:g} m, made by pegasus make vehicle.
-# Inertia of a fuselage (box), a wing (rod, 20 %), tails (5 %) and motor (points); the battery at the centre of mass.
+# Inertia of fuselage (box), wing (rod, 20 %), tails (5 %) and motor (points); the battery is at the centre
+# of mass.
 mass: {d.mass:g}
 inertia: [{row(d.inertia)}]
 body:
   {{form: fuselage, size: [{row((length, width, height))}], x: {middle:.4g}, height: 0, leg_height: 0,
    color: [0.6, 0.62, 0.65]}}
-propeller: {{diameter: {propeller.diameter:.4g}, blade_count: {propeller.blade_count}, inertia: {inertia:.4g}}}
+propeller:
+  {{diameter: {propeller.diameter:.4g}, blade_count: {propeller.blade_count}, inertia: {inertia:.4g}}}
 rotors:
   - {{position: [{nose:.4g}, 0, 0], axis: [1, 0, 0], direction: cw}}
-motor: {{model: first_order, time_constant_up: {lag:.3g}, time_constant_down: {lag:.3g}, max_speed: {d.max_speed:.5g}}}
+motor:
+  {{model: first_order, time_constant_up: {lag:.3g}, time_constant_down: {lag:.3g},
+   max_speed: {d.max_speed:.5g}}}
 thrust_curve:
   model: propeller
   diameter: {propeller.diameter:.4g}
@@ -282,33 +290,36 @@ thrust_curve:
 battery: {{model: lithium_polymer, cell_count: {d.battery.cell_count}, capacity: {d.battery.capacity:g}, \
 resistance: {d.battery.resistance:.3g}}}
 joints:  # positive angles turn trailing edges down, and that of the rudder to the right
-  left_aileron: {{position: [{hinge:.4g}, {1.4 * quarter:.4g}, {rise:.4g}], axis: [0, -1, 0], {servo}}}
-  right_aileron: {{position: [{hinge:.4g}, {-1.4 * quarter:.4g}, {rise:.4g}], axis: [0, -1, 0], {servo}}}
+  left_aileron:
+    {{position: [{hinge:.4g}, {1.4 * quarter:.4g}, {rise:.4g}], axis: [0, -1, 0], {servo}}}
+  right_aileron:
+    {{position: [{hinge:.4g}, {-1.4 * quarter:.4g}, {rise:.4g}], axis: [0, -1, 0], {servo}}}
   elevator: {{position: [{elevator:.4g}, 0, 0], axis: [0, -1, 0], {servo}}}
   rudder: {{position: [{rudder:.4g}, 0, 0.1], axis: [0, 0, 1], {servo}}}
-# Tail area = volume S c / l, fin area = volume S b / l with the arm l = 0.45 b. The centre of mass is 0.1 c ahead of the
-# neutral point; incidences for level flight at {d.cruise_speed:.1f} m/s. Each half of the wing has the aspect ratio of \
-the whole.
+# Tail area = volume S c / l, fin area = volume S b / l with the arm l = 0.45 b. The centre of mass is 0.1 c
+# ahead of the neutral point; incidences for level flight at {d.cruise_speed:.1f} m/s. Each half of the wing
+# has the aspect ratio of the whole.
 surfaces:
   left_wing:
     {{{wing}, controls: [left_aileron], position: [{x:.4g}, {quarter:.4g}, 0],
-     forward: [{math.cos(wing_angle):.6f}, 0, {math.sin(wing_angle):.6f}], upward: [0, {-out:.4f}, {up:.4f}],
-     shape: {{span: {d.span / 2 / up:.4g}, chord: {d.chord:.4g}, section: "2412", controls_span: [0.5, 0.9]}}}}
+     forward: [{forward}], upward: [0, {-out:.4f}, {up:.4f}],
+     shape: {{{look}}}}}
   right_wing:
     {{{wing}, controls: [right_aileron], position: [{x:.4g}, {-quarter:.4g}, 0],
-     forward: [{math.cos(wing_angle):.6f}, 0, {math.sin(wing_angle):.6f}], upward: [0, {out:.4f}, {up:.4f}],
-     shape: {{span: {d.span / 2 / up:.4g}, chord: {d.chord:.4g}, section: "2412", controls_span: [0.5, 0.9]}}}}
+     forward: [{forward}], upward: [0, {out:.4f}, {up:.4f}],
+     shape: {{{look}}}}}
   tailplane:
     {{{_surface(d.tailplane)}, controls: [elevator], position: [{tail:.4g}, 0, 0],
      forward: [{math.cos(tail_angle):.6f}, 0, {math.sin(tail_angle):.6f}]}}
   fin:
-    {{{_surface(d.fin)}, controls: [rudder], position: [{tail:.4g}, 0, {d.fin.span / 2:.4g}], upward: [0, 1, 0],
+    {{{_surface(d.fin)}, controls: [rudder],
+     position: [{tail:.4g}, 0, {d.fin.span / 2:.4g}], upward: [0, 1, 0],
      shape: {{span: {d.fin.span:.4g}, chord: {d.fin.area / d.fin.span:.4g}}}}}
 wheels:
   nose_wheel: {{position: [{0.7 * nose:.4g}, 0, {-gear:.4g}], radius: 0.04}}
-  left_wheel: {{position: [{-0.15 * d.chord:.4g}, {0.12 * d.span:.4g}, {-gear:.4g}], radius: 0.04, brake: brake}}
-  right_wheel: {{position: [{-0.15 * d.chord:.4g}, {-0.12 * d.span:.4g}, {-gear:.4g}], radius: 0.04, brake: brake}}
-drag: {{model: quadratic, areas: [{_BODY_DRAG * d.area:.4g}, {length * height:.4g}, {length * width:.4g}]}}
+  left_wheel: {{position: [{mains}, {track:.4g}, {-gear:.4g}], radius: 0.04, brake: brake}}
+  right_wheel: {{position: [{mains}, {-track:.4g}, {-gear:.4g}], radius: 0.04, brake: brake}}
+drag: {{model: quadratic, areas: [{row((_BODY_DRAG * d.area, length * height, length * width))}]}}
 sensors:
   imu: {{model: imu}}
   gps: {{model: gps}}

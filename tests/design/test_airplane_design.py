@@ -77,7 +77,7 @@ def test_it_is_stable_about_all_axes(flown):
     """A tail would be too small, on the wrong side of the centre of mass, or upside down."""
     _, accelerations = flown
     trim = accelerations()[1]
-    # FLU: a positive pitch acceleration lowers the nose; wind from the right turns the nose right, left wing down.
+    # A positive pitch acceleration lowers the nose; wind from the right turns it right and rolls left.
     assert accelerations(alpha=0.05)[1][1] > trim[1] + 0.3
     roll, _, yaw = accelerations(beta=0.1)[1]
     assert roll < 0.0
