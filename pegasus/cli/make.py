@@ -26,6 +26,17 @@ def vehicle(
     name: Annotated[str, typer.Argument(help="Name of the vehicle, and of its file NAME.yaml.")],
     mass: Annotated[float | None, typer.Option(help="Mass at take-off [kg].")] = None,
     size: Annotated[float | None, typer.Option(help="Diagonal from motor to motor [m].")] = None,
+    span: Annotated[float | None, typer.Option(help="Wing span of an airplane [m].")] = None,
+    area: Annotated[float | None, typer.Option(help="Wing area of an airplane [m^2].")] = None,
+    aspect_ratio: Annotated[
+        float | None, typer.Option(help="Aspect ratio of its wing, in place of the area (default: 7).")
+    ] = None,
+    tail_volume: Annotated[
+        float, typer.Option(help="Tail volume: tailplane area times arm, by wing area and chord.")
+    ] = 0.5,
+    fin_volume: Annotated[
+        float, typer.Option(help="Fin volume: fin area times arm, by wing area and span.")
+    ] = 0.04,
     rotors: Annotated[int, typer.Option(help="Number of rotors.")] = 4,
     layout: Annotated[str, typer.Option(help="x, plus, coaxial or ring.")] = "x",
     propeller: Annotated[
@@ -59,15 +70,21 @@ def vehicle(
     out: Annotated[Path, typer.Option(help="Folder of the file.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Create a vehicle file from size, mass, propellers, motors and battery; prompt for missing values."""
+    """Create a vehicle file from size, mass, propellers, motors and battery; prompt for missing values.
+
+    With --span it is an airplane with a puller, otherwise a multirotor.
+    """
     from pegasus.design.vehicle_design import thrust_to_weight_notice
-    from pegasus.design.vehicle_recipe import Recipe, design_vehicle
+    from pegasus.design.vehicle_recipe import Recipe, design_airplane, design_vehicle
 
     path = _target(name, out, force=force)
+    for option, value in (("--area", area), ("--aspect-ratio", aspect_ratio)):
+        if span is None and value is not None:
+            raise ConfigError("is of an airplane", field=option, value=value, remedy="give --span as well")
     recipe = Recipe(
         name=name,
         mass=mass if usd else _asked(mass, "--mass", "Mass at take-off [kg]", float),
-        size=None if usd else _asked(size, "--size", "Diagonal from motor to motor [m]", float),
+        size=None if usd or span else _asked(size, "--size", "Diagonal from motor to motor [m]", float),
         propeller=_asked(propeller, "--propeller", "Propeller, diameter x pitch [inches]", str),
         kv=_asked(kv, "--kv", "Motor speed constant [rpm/V]", float),
         cell_count=_asked(cells, "--cells", "Battery cells in series", int),
@@ -84,12 +101,18 @@ def vehicle(
         power_coefficient=power_coefficient,
         usd=usd,
     )
-    made = design_vehicle(recipe, folder=out)
-    if (notice := thrust_to_weight_notice(made.design)) is not None:
-        _LOG.warning(notice)
+    notes: tuple[str, ...] = ()
+    if span is not None:
+        area = span**2 / (aspect_ratio or 7.0) if area is None else area
+        text = design_airplane(recipe, span, area, tail_volume=tail_volume, fin_volume=fin_volume)
+    else:
+        made = design_vehicle(recipe, folder=out)
+        if (notice := thrust_to_weight_notice(made.design)) is not None:
+            _LOG.warning(notice)
+        text, notes = made.text, made.notes
     try:
         out.mkdir(parents=True, exist_ok=True)
-        path.write_text(made.text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             f"cannot be written: {error.strerror}",
@@ -97,7 +120,7 @@ def vehicle(
             value=str(out),
             remedy="give a writable folder",
         ) from None
-    for line in made.notes:
+    for line in notes:
         print(line)
     print(f"{path}: fly it by this path, or see `pegasus show vehicle {shlex.quote(str(path))}`")
 

@@ -13,6 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.core.multirotor import Multirotor
+from pegasus.design.airplane_design import AirplaneDesign, airplane_file
 from pegasus.design.propulsion import Battery, Motor, Propeller, estimated_motor_mass
 from pegasus.design.vehicle_design import LayoutName, MeasuredBody, VehicleDesign, alternating_directions
 from pegasus.scene.vehicle_asset import VehicleModel
@@ -78,7 +79,43 @@ def design_vehicle(recipe: Recipe, *, folder: Path) -> MadeVehicle:
     return MadeVehicle(design, text, notes)
 
 
-def _design(recipe: Recipe) -> tuple[VehicleDesign, tuple[str, ...], bool]:
+def design_airplane(
+    recipe: Recipe, span: float, area: float, *, tail_volume: float, fin_volume: float
+) -> str:
+    """Return the file of an airplane, after a check that it loads.
+
+    Args:
+        recipe: Its mass, propeller, motor and battery.
+        span: Span [m].
+        area: Area of the wing [m^2].
+        tail_volume: Volume coefficient of the tailplane.
+        fin_volume: Volume coefficient of the fin.
+
+    Raises:
+        ConfigError: If a value is invalid, or the airplane cannot fly; fields are named as options.
+    """
+    try:
+        propeller, motor, battery = _propulsion(recipe)
+        design = AirplaneDesign(
+            name=recipe.name,
+            mass=recipe.mass or 0.0,
+            span=span,
+            area=area,
+            propeller=propeller,
+            motor=motor,
+            battery=battery,
+            tail_volume=tail_volume,
+            fin_volume=fin_volume,
+        )
+        text = airplane_file(design)
+        spec = parse(yaml.safe_load(text), VehicleSpec)
+    except ConfigError as error:
+        raise _by_option(error) from None
+    Multirotor(spec)
+    return text
+
+
+def _propulsion(recipe: Recipe) -> tuple[Propeller, Motor, Battery]:
     propeller = replace(
         Propeller.parse(recipe.propeller),
         measured_thrust_coefficient=recipe.thrust_coefficient,
@@ -96,6 +133,11 @@ def _design(recipe: Recipe) -> tuple[VehicleDesign, tuple[str, ...], bool]:
     battery = Battery(
         cell_count=recipe.cell_count, capacity=recipe.capacity, measured_mass=recipe.battery_mass
     )
+    return propeller, motor, battery
+
+
+def _design(recipe: Recipe) -> tuple[VehicleDesign, tuple[str, ...], bool]:
+    propeller, motor, battery = _propulsion(recipe)
     if recipe.usd is not None:
         return _design_of_model(recipe, recipe.usd, propeller, motor, battery)
     try:
