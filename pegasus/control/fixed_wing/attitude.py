@@ -122,15 +122,16 @@ def attitude_control(
     pitch_rate = clamped(own.pitch_gain * (pitch - pitched), -own.pitch_rate_limit, own.pitch_rate_limit)
     slip = flow[1] / airspeed
     alpha = atan2(-flow[2], flow[0])
-    # Pitch rates of the loads that lift and structure bear; beyond the angle of most lift the nose drops.
+    # Pitch rates of the loads that the lift bears, and those back to the angle of attack of the turn.
     weight, most_lift = p.mass * g, HIGHEST_LIFT * p.lift[length(p.lift) - 1]
-    load, most_alpha = 1.0 / cos(bank), interpolate(most_lift, p.lift, p.alpha)
+    load = 1.0 / cos(bank)
     highest = minimum(load + _PULL, most_lift * pressure / weight)
-    stalling = maximum(alpha - most_alpha, 0.0)
+    missing = interpolate(minimum(load * weight / pressure, most_lift), p.lift, p.alpha) - alpha
+    raising = maximum(missing, 0.0) - maximum(alpha - HIGHEST_LIFT * p.stall_alpha, 0.0)
     nose_up = clamped(
         pitch_rate * c + turn * s * cosine,
-        g / airspeed * (load - _PULL - c * cosine),
-        maximum(g / airspeed * (highest - c * cosine) - own.pitch_gain * stalling, -own.pitch_rate_limit),
+        g / airspeed * (load - _PULL - c * cosine) + own.pitch_gain * minimum(missing, 0.0),
+        maximum(g / airspeed * (highest - c * cosine) + own.pitch_gain * raising, -own.pitch_rate_limit),
     )
     # The book's axes y and z point to the right and down.
     rates = Vec3(

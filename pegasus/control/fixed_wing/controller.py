@@ -25,7 +25,7 @@ from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies
 
-_ELEVATION = 0.2
+_ELEVATION = 0.3
 """Elevation of a launch [rad]."""
 
 

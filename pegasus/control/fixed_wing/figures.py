@@ -52,6 +52,8 @@ class PlaneFigures:
     """Lift there [m^2]."""
     drag: tuple[float, ...]
     """Drag there [m^2]."""
+    stall_alpha: float
+    """Angle of attack above which the lift falls, whatever the surfaces bear [rad]."""
     share: tuple[float, ...]
     """Shares of the throttle, which is proportional to the squared speed of the rotors."""
     thrust: tuple[float, ...]
@@ -192,6 +194,7 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         alpha=alpha,
         lift=lift,
         drag=drag,
+        stall_alpha=_stall(air),
         share=_SHARES,
         thrust=thrust,
         thrust_airspeed=trim,
@@ -304,6 +307,14 @@ def _polar(
         polar.append((alpha, lift, drag))
     most = polar[-1][1] if polar else 0.0
     return [point for point in polar if most > 0.0 and point[1] > -most]
+
+
+def _stall(air: _Air) -> float:
+    """Return the angle of attack of the largest lift with surfaces at rest [rad]."""
+    alphas = np.arange(0.0, _HIGHEST, _COARSE).tolist()
+    lifts = [air.lift_and_drag(alpha, air.rest)[0] for alpha in alphas]
+    falls = [k for k in range(len(lifts) - 1) if lifts[k + 1] < lifts[k]]
+    return float(alphas[falls[0] if falls else -1])
 
 
 def _thrust(air: _Air, full: Sequence[float], share: float, airspeed: float) -> float:

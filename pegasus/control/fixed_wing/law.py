@@ -122,7 +122,7 @@ def plane_law(
             fault = True
     heading = atan2(through[1], through[0])
     still = Vec3(0.0, 0.0, 0.0)
-    place = motion.position if leg.kind == STANDING else Vec3(track.point[0], track.point[1], track.height)
+    place = motion.position if leg.kind == STANDING else track.place
     setpoint = Setpoint(place, still, still, still, heading, 0.0)
     return tuple(command), setpoint, made, over, Signal(over), Signal(fault)
 
@@ -222,7 +222,7 @@ def energy_control(
     change = (airspeed - state.airspeed) * (1.0 / _FILTER)
     filtered = state.airspeed + change * elapsed
     wanted = maximum(leg.airspeed, own.least_airspeed * sqrt(load))
-    climb = own.height_gain * (track.height - motion.position[2]) + track.climb
+    climb = own.height_gain * (track.place[2] - motion.position[2]) + track.climb
     if leg.kind == CLIMB or leg.kind == LAUNCH:
         climb = own.climb_limit
     if flares:
@@ -242,7 +242,12 @@ def energy_control(
     if (thrust > most_thrust and total_error > 0.0) or (thrust < p.thrust[0] and total_error < 0.0):
         energy = state.energy
     share = interpolate(clamped(thrust, p.thrust[0], most_thrust), p.thrust, p.share)
-    if flares:
+    # On the ground it sinks no more.
+    if (
+        flares
+        and motion.velocity[2] > -0.5 * _SINK
+        and motion.position[2] - leg.end[2] < own.flare_time * _SINK
+    ):
         share, energy = 0.0, state.energy
 
     low = p.least_airspeed * sqrt(load)
@@ -252,7 +257,8 @@ def energy_control(
     by_speed = 2.0 - by_height
     asked = by_height * rise - by_speed * faster
     balance_error = asked - (by_height * gained - by_speed * sped)
-    slope = (asked + own.balance_gain * balance_error + state.balance) / (g * airspeed)
+    slope = asked + own.balance_gain * balance_error + state.balance
+    slope = slope / (g * airspeed * maximum(by_height, 1.0))
     pitch = asin(clamped(slope, -sin(_STEEPEST), sin(_STEEPEST))) + alpha * cos(bank)
     # The integral rests while the pitch is on its way.
     forward = rotate(motion.orientation, Vec3(1.0, 0.0, 0.0))

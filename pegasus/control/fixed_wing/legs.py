@@ -33,12 +33,10 @@ class Leg:
 class Track:
     """What a leg asks of a plane at an instant."""
 
-    point: Vec3
-    """Reference point ahead on the path [m]."""
-    height: Real
-    """Height to hold [m]."""
+    place: Vec3
+    """Nearest place of the path, at the height to hold [m]."""
     climb: Real
-    """Its rate [m/s]."""
+    """Rate of the height [m/s]."""
     sideways: Real
     """Acceleration to the left [m/s^2]."""
     left: Real
@@ -64,13 +62,13 @@ def along_line(start: Vec3, end: Vec3, position: Vec3, velocity: Vec3, reach: Re
     along = x * ahead[0] + y * ahead[1]
     across = ahead[0] * y - ahead[1] * x
     lookahead = sqrt(maximum(reach * reach - across * across, 0.0))
-    forward = along + lookahead
     share = clamped(along / size, 0.0, 1.0)
     rise = end[2] - start[2]
-    point = Vec3(start[0] + forward * ahead[0], start[1] + forward * ahead[1], start[2] + share * rise)
+    place = Vec3(start[0] + along * ahead[0], start[1] + along * ahead[1], start[2] + share * rise)
+    point = place + ahead * lookahead
     speed = velocity[0] * ahead[0] + velocity[1] * ahead[1]
     climb = rise * speed / size if share == along / size else 0.0
-    return Track(point, point[2], climb, toward(point, position, velocity, reach), size - along, lookahead)
+    return Track(place, climb, toward(point, position, velocity, reach), size - along, lookahead)
 
 
 def along_circle(center: Vec3, radius: Real, position: Vec3, velocity: Vec3, reach: Real) -> Track:
@@ -97,7 +95,8 @@ def along_circle(center: Vec3, radius: Real, position: Vec3, velocity: Vec3, rea
         center[1] + size * (cosine * out_y + sine * out_x),
         center[2],
     )
-    return Track(point, center[2], 0.0, toward(point, position, velocity, reach), 1e9, 0.0)
+    place = Vec3(center[0] + size * out_x, center[1] + size * out_y, center[2])
+    return Track(place, 0.0, toward(point, position, velocity, reach), 1e9, 0.0)
 
 
 def toward(point: Vec3, position: Vec3, velocity: Vec3, reach: Real) -> Real:

@@ -84,7 +84,7 @@ def gains_of(own: Wishes, p: PlaneFigures, paces: Paces, air_density: float, g: 
         pitch_rate_limit=min(limits[1], 2.0 * math.sqrt(p.authority[1] * pressure)),
         rate_gain=rate,
         rate_integral_gain=rate * attitude / 2.0,
-        flare_time=1.5,
+        flare_time=2.0,
     )
 
 
