@@ -8,6 +8,7 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import OutputMap, RotorEffects, rotor_effects
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.vehicle import Rotorcraft
+from pegasus.core.multirotor import Multirotor
 
 GENERIC_AIRFRAME = "none_iris"
 """Airframe of a plain multirotor, whose four rotors these parameters replace."""
@@ -85,6 +86,26 @@ def geometry_parameters(
         parameters |= {f"CA_ROTOR{motor}_{name}": float(f"{x + 0.0:.6g}") for name, x in figures.items()}
         parameters[f"PWM_MAIN_FUNC{outputs.outputs[rotor] + 1}"] = _FIRST_MOTOR + motor
     return parameters | _rate_gains(vehicle, effects, given)
+
+
+def require_servos(airframe: str, vehicle: Multirotor) -> None:
+    """Require an airframe with servos of a vehicle that has them.
+
+    Args:
+        airframe: PX4's airframe.
+        vehicle: The vehicle.
+
+    Raises:
+        ConfigError: If the vehicle has servos, and the airframe is that of a plain multirotor.
+    """
+    if airframe == GENERIC_AIRFRAME and vehicle.spec.joints:
+        raise ConfigError(
+            f"is a multirotor, but the vehicle has the servos {', '.join(vehicle.spec.joints)}",
+            file=vehicle.file,
+            field="px4.airframe",
+            value=airframe,
+            remedy="name an airframe of PX4 that has them, such as gazebo-classic_plane",
+        )
 
 
 def _rate_gains(

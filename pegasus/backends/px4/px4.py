@@ -26,7 +26,7 @@ from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
 from pegasus.backends.px4.failures import FailureListener
-from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
+from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters, require_servos
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.hil_stream import HilStream
@@ -176,6 +176,7 @@ class PX4(Backend):
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
             given = {**spec.parameters, **self.parameters}
+            require_servos(airframe, vehicle)
             generic = airframe == GENERIC_AIRFRAME and are_rotors(vehicle.channels)
             geometry = geometry_parameters(vehicle, self._outputs, given) if generic else {}
             self._program = PX4Program(

@@ -406,3 +406,24 @@ def test_vtols(real):
     for entry in waypoints[1:-1]:
         for copy in range(count):
             assert distance(path[:, copy], entry["waypoint"]["position"]).min() < 30.0
+
+
+@pytest.mark.parametrize("model", ["tiltrotor", "tailsitter"])
+def test_vtols_that_tilt(real, model):
+    """Tilt servos or elevons would move the wrong way, or airspeed be measured across the flight."""
+    scenario, _ = load_scenario("px4_vtol")
+    waypoints = scenario.vehicles[0].backends[0]["waypoints"]
+    backend, speeds = real(waypoints=waypoints), []
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor(model, backends=[backend]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        for _ in simulation.stepping(200.0):
+            speeds.append(float(np.linalg.norm(vehicle.state.velocity[0])))
+            if not backend.armed[0]:
+                break
+        assert backend.reached == [len(waypoints)]
+        assert 0.0 < backend.health[0].largest_ratios["airspeed"] < 1.0
+        assert vehicle.in_contact.all()
+        np.testing.assert_allclose(vehicle.state.position[0, :2], 0.0, atol=3.0)
+    # On its wings it is three times as fast as a multirotor of PX4.
+    assert (np.array(speeds) > 13.0).sum() > 30.0 * 250.0
