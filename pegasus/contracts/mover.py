@@ -11,6 +11,7 @@ from pegasus.base.frames import rotation_vector_from_quaternion as rotation_vect
 from pegasus.base.registry import Registry
 from pegasus.contracts.engine import BodyState
 from pegasus.contracts.renderer import RenderObject
+from pegasus.environment import Environment
 from pegasus.scene.scene import Collider
 
 _HALF_STEP = 1e-4
@@ -33,6 +34,13 @@ class Mover(ABC):
     """Collision shapes of each part in its frame; vehicles pass through a part without any."""
     _last: tuple[float, BodyState] | None = None
     """Time and motion that were last asked for: physics, recorders and renderers ask for the same."""
+
+    def bind(self, environment: Environment) -> None:  # noqa: B027
+        """Use an environment; called when it is added to a simulation.
+
+        Args:
+            environment: Wind and air of the simulation.
+        """
 
     @abstractmethod
     def poses(self, t: float) -> tuple[Array, Array]:
@@ -85,6 +93,13 @@ class Mover(ABC):
 class Motion(ABC):
     """Motion of a rigid object: its pose as a function of time; a custom one is a dataclass."""
 
+    def bind(self, environment: Environment) -> None:  # noqa: B027
+        """Use an environment; called when its mover is added to a simulation.
+
+        Args:
+            environment: Wind and air of the simulation.
+        """
+
     @abstractmethod
     def pose(self, t: float) -> tuple[Array, Array]:
         """Return position [m], shape (3,), and orientation, unit quaternion xyzw, shape (4,).
@@ -102,6 +117,7 @@ MOTIONS: Registry[Motion] = Registry(
         "oscillation": "pegasus.movers.motions:Oscillation",
         "trajectory": "pegasus.movers.motions:AlongTrajectory",
         "waypoints": "pegasus.movers.motions:TimedWaypoints",
+        "windsock": "pegasus.movers.motions:Windsock",
     },
 )
 """Motions by their name in YAML."""

@@ -22,10 +22,11 @@ class Movers(Collection[Mover]):
 
     Args:
         engine: Physics engine with the world loaded.
+        drawn: Whether the engine draws them; else it has those that vehicles touch only.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, drawn: bool) -> None:
+        self._engine, self._drawn = engine, drawn
         self._movers: dict[str, Mover] = {}
         self._ids: dict[str, BodyIds] = {}
         self._end: tuple[float, BodyState] | None = None
@@ -67,19 +68,19 @@ class Movers(Collection[Mover]):
             found = len(getattr(mover, field))
             require(found == parts, field, found, f"must be as many as there are poses, {parts}")
         single = parts == 1
-        self._ids[mover.name] = self._engine.add_movers(
-            [
-                MovingBody(
-                    name=mover.name if single else f"{mover.name}/{k}",
-                    colliders=mover.shapes[k],
-                    position=motion.position[k],
-                    orientation=motion.orientation[k],
-                    label=mover.objects[k].entity.labels.get("class", "mover"),
-                    appearance=mover.file if isinstance(mover, SolidMover) else None,
-                )
-                for k in range(parts)
-            ]
-        )
+        bodies = [
+            MovingBody(
+                name=mover.name if single else f"{mover.name}/{k}",
+                colliders=mover.shapes[k],
+                position=motion.position[k],
+                orientation=motion.orientation[k],
+                label=mover.objects[k].entity.labels.get("class", "mover"),
+                appearance=mover.file if isinstance(mover, SolidMover) else None,
+            )
+            for k in range(parts)
+        ]
+        if self._drawn or any(mover.shapes):
+            self._ids[mover.name] = self._engine.add_movers(bodies)
         self._movers[mover.name] = mover
         self.place(t)
 
@@ -90,8 +91,9 @@ class Movers(Collection[Mover]):
             name: Name of the mover.
             t: Simulation time [s].
         """
-        self._engine.remove_movers(self._ids.pop(self[name].name))
-        del self._movers[name]
+        del self._movers[self[name].name]
+        if name in self._ids:
+            self._engine.remove_movers(self._ids.pop(name))
         self.place(t)
 
     def place(self, t: float) -> None:
@@ -101,7 +103,7 @@ class Movers(Collection[Mover]):
             t: Simulation time [s].
         """
         self._end = None
-        if self._movers:
+        if self._ids:
             self._engine.move(self.motion(t), self.motion(t))
 
     def apply(self, start: float, end: float) -> None:
@@ -114,7 +116,7 @@ class Movers(Collection[Mover]):
         Raises:
             ConfigError: If a pose is not finite.
         """
-        if not self._movers:
+        if not self._ids:
             return
         last = self._end
         now = last[1] if last is not None and last[0] == start else self.motion(start)
@@ -122,12 +124,12 @@ class Movers(Collection[Mover]):
         self._engine.move(now, self._end[1])
 
     def motion(self, t: float) -> BodyState:
-        """Return poses and velocities of all parts of all movers in their order.
+        """Return poses and velocities of all parts of the movers that the engine has, in their order.
 
         Args:
             t: Simulation time [s].
         """
-        states = [checked_motion(mover, t) for mover in self]
+        states = [checked_motion(mover, t) for name, mover in self._movers.items() if name in self._ids]
         return BodyState(
             *(
                 np.concatenate([getattr(state, field.name) for state in states])

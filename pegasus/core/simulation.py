@@ -132,7 +132,7 @@ class Simulation:
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
         self.vehicles.spawn_points = self.world.spawn_points or ()
-        self.movers = self.vehicles.movers = Movers(self.engine)
+        self.movers = self.vehicles.movers = Movers(self.engine, drawn=host is not None)
         drawing: Sequence[Observer[Simulation]] = ()
         if renderer == "auto" and host is not None:
             renderer, drawing = host.make_renderer(self.engine)
@@ -253,6 +253,7 @@ class Simulation:
             added = mover_of(mover)
             taken = [*self.movers.names, *(vehicle.name for vehicle in self.vehicles)]
             require(added.name not in taken, "name", added.name, "is taken", "choose another")
+            added.bind(self.environment)
             self.movers.add(added, self.time)
         return added
 

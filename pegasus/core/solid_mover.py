@@ -13,6 +13,7 @@ from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.scenario import parse
 from pegasus.contracts.mover import MOTIONS, Motion, Mover
 from pegasus.contracts.renderer import RenderObject
+from pegasus.environment import Environment
 from pegasus.scene.scene import Collider, Entity, Scene
 
 
@@ -41,6 +42,10 @@ class SolidMover(Mover):
         entity = Entity(f"/World/{spec.name}", {"class": spec.label}, np.eye(4))
         self.objects: Sequence[RenderObject] = [RenderObject(f"/World/{spec.name}/solid", scene, entity)]
         self.shapes: Sequence[Sequence[Collider]] = [scene.colliders if spec.collides else []]
+
+    def bind(self, environment: Environment) -> None:
+        """Use an environment; see `Mover.bind`."""
+        self.motion_law.bind(environment)
 
     def poses(self, t: float) -> tuple[Array, Array]:
         """Return its pose, shape (1, 3) and (1, 4); see `Mover.poses`."""

@@ -3,7 +3,7 @@
 from pegasus.config.mover_specs import MoverSpec
 from pegasus.contracts.mover import MOTIONS, Motion, Mover
 from pegasus.core.solid_mover import SolidMover
-from pegasus.movers.motions import AlongTrajectory, Hinge, Oscillation, TimedWaypoints
+from pegasus.movers.motions import AlongTrajectory, Hinge, Oscillation, TimedWaypoints, Windsock
 
 __all__ = [
     "MOTIONS",
@@ -15,4 +15,5 @@ __all__ = [
     "Oscillation",
     "SolidMover",
     "TimedWaypoints",
+    "Windsock",
 ]

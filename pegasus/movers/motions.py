@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import Vec3, finite_angles, finite_numbers, require, require_positive
 from pegasus.base.components import require_vector as three_numbers
-from pegasus.base.elementary import cos, sin
+from pegasus.base.elementary import atan2, cos, sin
 from pegasus.contracts.mover import Motion
 from pegasus.contracts.trajectory import Trajectory
 from pegasus.control.trajectories import trajectory_from_spec
+from pegasus.environment import Environment
 from pegasus.movers.keyframes import Keyframes
 
 
@@ -152,6 +153,39 @@ class AlongTrajectory(Motion):
         heading = self.heading if point.yaw is None else point.yaw
         origin = finite_numbers("position", self.position, (3,))
         return origin + np.array(point.position), _turned((0.0, 0.0, 1.0), heading)
+
+
+@dataclass(frozen=True, eq=False)
+class Windsock(Motion):
+    """Shape that hangs along -z in still air, and that the wind at its origin lifts and turns.
+
+    Its weight and the drag of the wind keep balance: the tangent of its angle to the vertical is the square
+    of wind speed over `half_speed`.
+    """
+
+    position: Vec3
+    """Origin of the moving frame, where it hangs [m]."""
+    half_speed: float = 3.0
+    """Wind speed that lifts it by 45 degrees; by 81 degrees at 15 knots (FAA AC 150/5345-27) [m/s]."""
+    _environment: Environment | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        three_numbers("position", self.position, unit="m")
+        require_positive("half_speed", self.half_speed, "m/s")
+
+    def bind(self, environment: Environment) -> None:
+        """Hang in the wind of an environment; see `Motion.bind`."""
+        object.__setattr__(self, "_environment", environment)
+
+    def pose(self, t: float) -> tuple[Array, Array]:
+        """Return the pose at a time; see `Motion.pose`."""
+        position = np.array(self.position, dtype=np.float64)
+        if self._environment is None:
+            return position, np.array([0.0, 0.0, 0.0, 1.0])
+        x, y, _ = self._environment.wind_velocity(position[None], t)[0].tolist()
+        if x == 0.0 and y == 0.0:
+            return position, np.array([0.0, 0.0, 0.0, 1.0])
+        return position, _turned((y, -x, 0.0), atan2(x * x + y * y, self.half_speed * self.half_speed))
 
 
 def _turned(axis: Vec3, angle: float) -> Array:

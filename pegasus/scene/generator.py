@@ -22,7 +22,8 @@ from pegasus.base.components import Vec3, build, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
 from pegasus.base.system import free_memory, user_cache
-from pegasus.config.files import read_file
+from pegasus.config.files import load_world
+from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.scenario import SpawnPoint, WorldSpec
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ class GeneratedWorld:
     spawn_points: Sequence[SpawnPoint] = ()
     paths: dict[str, list[Vec3]] = field(default_factory=dict)
     """Obstacle-free paths by name, each a list of points [m]."""
+    movers: Sequence[MoverSpec] = ()
+    """Objects that move by themselves; their files are in the folder of the world."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ GENERATORS: Registry[WorldGenerator] = Registry(
         "hangar": "pegasus.worlds.hangar:Hangar",
         "forest": "pegasus.worlds.forest:Forest",
         "hills": "pegasus.worlds.hills:Hills",
+        "airfield": "pegasus.worlds.airfield:Airfield",
         "race_gates": "pegasus.worlds.race_gates:RaceGates",
     },
 )
@@ -140,6 +144,8 @@ def make_world(generator: WorldGenerator, folder: str | Path, *, name: str | Non
             ],
             "paths": {key: [list(point) for point in points] for key, points in world.paths.items()},
         }
+        if world.movers:
+            content["movers"] = [mover.model_dump(mode="json", exclude_unset=True) for mover in world.movers]
         text = yaml.safe_dump(
             content, sort_keys=False, default_flow_style=None, allow_unicode=True, width=110
         )
@@ -181,13 +187,13 @@ def made_world(spec: WorldSpec) -> WorldSpec:
                 remedy="make the folder writable, or name another folder in PEGASUS_CACHE_DIR",
             ) from None
     os.utime(folder)
-    made = read_file(file, WorldSpec)
-    assert made.usd is not None
+    made, _ = load_world(file)
     return spec.model_copy(
         update={
-            "usd": folder / made.usd,
+            "usd": made.usd,
             "spawn_points": made.spawn_points if spec.spawn_points is None else spec.spawn_points,
             "paths": {**made.paths, **spec.paths},
+            "movers": [*made.movers, *spec.movers],
         }
     )
 

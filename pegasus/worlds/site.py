@@ -4,12 +4,14 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade
 
 from pegasus.base.components import Vec3
 from pegasus.base.streams import stream
+from pegasus.config.mover_specs import MoverSpec
 from pegasus.config.scenario import SpawnPoint
 from pegasus.scene.authoring import Surface, label, material, new_stage, physics_material, place
 from pegasus.scene.generator import GeneratedWorld, WorldGenerator
@@ -40,6 +42,8 @@ class Site:
         self.spawn_points: list[SpawnPoint] = []
         self.paths: dict[str, list[Vec3]] = {}
         """Paths by name, each a list of points with 0.75 m of clearance [m]."""
+        self.movers: list[MoverSpec] = []
+        """Objects that move by themselves."""
         self._folder, self._seed = folder, seed
         self._images: dict[str, Images] = {}
         self._surfaces: dict[str, Surface] = {}
@@ -147,6 +151,18 @@ class Site:
         """
         (self._folder / name).write_text(text, encoding="utf-8", newline="\n")
 
+    def add_mover(self, name: str, stage: Usd.Stage, motion: dict[str, Any]) -> None:
+        """Add an object that moves by itself, and write its shape next to the world; it does not collide.
+
+        Args:
+            name: Unique name, and its semantic class.
+            stage: Its shape.
+            motion: Its motion, as in a world file.
+        """
+        file = f"{name}.usdc"
+        stage.GetRootLayer().Export(str(self._folder / file))
+        self.movers.append(MoverSpec(name=name, label=name, usd=Path(file), collides=False, motion=motion))
+
     def camera(self, position: Vec3, target: Vec3, *, horizontal_fov: float = 65.0) -> None:
         """Write the camera of the world's thumbnail; by default the view is from a spawn point.
 
@@ -193,7 +209,7 @@ class SiteGenerator(WorldGenerator):
         """Return the world; see `WorldGenerator.generate`."""
         site = Site(folder, self.seed)
         self.build(site)
-        return GeneratedWorld(site.stage, site.spawn_points, site.paths)
+        return GeneratedWorld(site.stage, site.spawn_points, site.paths, site.movers)
 
     def sources(self) -> set[Path]:
         """Return the source files that determine the world; see `WorldGenerator.sources`."""

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from pegasus import ConfigError
-from pegasus.movers import AlongTrajectory, Hinge, Motion, Oscillation, SolidMover, TimedWaypoints
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.environment import ConstantWind, Environment
+from pegasus.movers import AlongTrajectory, Hinge, Motion, Oscillation, SolidMover, TimedWaypoints, Windsock
 from pegasus.movers.keyframes import Keyframes
 
 HINGE = {"position": [0, 0, 0], "times": [0, 1], "angles": [0, 1]}
@@ -44,6 +46,23 @@ def test_a_hinge_turns_about_its_axis():
     assert angle(motion.pose(1.0)[1]) == pytest.approx(math.pi / 4)
     assert angle(motion.pose(5.0)[1]) == pytest.approx(math.pi / 2)
     np.testing.assert_array_equal(motion.pose(1.3)[0], [1.0, 2.0, 0.0])
+
+
+def test_a_windsock_is_lifted_towards_where_the_wind_blows():
+    """It would point into the wind, jump where a wind begins, or stand straight in a breeze."""
+    sock = Windsock(position=(0.0, 0.0, 5.0), half_speed=3.0)
+    np.testing.assert_array_equal(sock.pose(1.0)[1], [0.0, 0.0, 0.0, 1.0])
+    for wind, hang in (
+        ([0.0, 0.0, 0.0], [0.0, 0.0, -1.0]),
+        ([1e-6, 0.0, 0.0], [0.0, 0.0, -1.0]),
+        ([3.0, 0.0, 0.0], [math.sqrt(0.5), 0.0, -math.sqrt(0.5)]),
+        ([0.0, -6.0, 0.0], [0.0, -4 / math.sqrt(17), -1 / math.sqrt(17)]),
+    ):
+        sock.bind(Environment(wind=ConstantWind(mean_velocity=tuple(wind))))
+        position, orientation = sock.pose(2.0)
+        np.testing.assert_array_equal(position, [0.0, 0.0, 5.0])
+        turn = matrix_from_quaternion(orientation[None])[0]
+        np.testing.assert_allclose(turn @ [0.0, 0.0, -1.0], hang, atol=1e-9)
 
 
 def test_an_oscillation_and_a_trajectory_are_where_they_say():
