@@ -15,6 +15,7 @@ PLAIN_IRIS = Path(__file__).with_name("plain_iris.yaml")
 """An Iris whose thrust is 8.54858e-6 w^2 N, with 0.06 m of torque, in any air, and that has no battery."""
 
 AIRCRAFT = [
+    "aerosonde",
     "flying_wing",
     "omnicopter",
     "plane",

@@ -18,7 +18,6 @@ from tests.flyers import MULTIROTORS
 pytestmark = pytest.mark.usefixtures("nothing_left")
 HEXAROTOR = yaml.safe_load(resource("config", "vehicles", "tilted_hexarotor.yaml").read_text())
 CHANNELS = 16
-MULTIROTORS = [name for name in names("vehicles") if not load_vehicle(name)[0].joints]
 
 
 def parameters_of(model):
