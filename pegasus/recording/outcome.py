@@ -13,7 +13,7 @@ from pegasus.core.simulation import Simulation
 from pegasus.core.vehicle_manager import VehicleManager
 
 HARDEST_LANDING = 3.0
-"""Speed at the first contact from which on it is a crash [m/s]."""
+"""Speed at the first contact from which on it is a crash [m/s]; with wheels that along the normal."""
 LARGEST_TILT = np.radians(60.0)
 """Tilt in contact from which on it is a crash [rad]."""
 OUTCOMES = ("landed", "flying", "touched", "grounded", "crashed")
@@ -39,7 +39,7 @@ class Outcome:
     flown: BoolArray
     """Has left its place, shape (N,)."""
     impact_speed: Array
-    """Largest speed with which a contact began [m/s], shape (N,)."""
+    """Largest speed with which a contact began [m/s], with wheels that along the normal, shape (N,)."""
     position: Array
     """Last position [m], shape (N, 3)."""
     crash_time: Array
@@ -82,7 +82,7 @@ class _Tally:
         self.near, self.rested = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
         """Has not been `_AWAY` from its last contact since then; has been at rest in it."""
         self.impact = np.zeros(count)
-        self.vehicle = vehicle
+        self.vehicle, self.rolls = vehicle, bool(vehicle.parameters[0].airframe.wheels)
         self.last_position: Array | None = None
         self.contact_position = vehicle.state.position.copy()
         self.origin = self.contact_position.copy()
@@ -136,11 +136,11 @@ class _Tally:
 
     def _add_contacts(self, touching: BoolArray, t: float, dt: float) -> None:
         vehicle, state = self.vehicle, self.vehicle.state
-        begun = touching & ~self.touching & self.flown
+        begun = touching & self.flown if self.rolls else touching & ~self.touching & self.flown
         if begun.any():
             # The velocity before the contact is that of the start of the step.
             before = state.velocity - vehicle.columns["acceleration"] * dt
-            speed = np.sqrt((before * before).sum(axis=1))
+            speed = self._closing(before) if self.rolls else np.sqrt((before * before).sum(axis=1))
             self.impact = np.where(begun, np.maximum(self.impact, speed), self.impact)
         up = rotate(state.rotation, np.array([0.0, 0.0, 1.0]))[:, 2]
         self.crashed |= touching & (up <= np.cos(LARGEST_TILT))
@@ -155,6 +155,14 @@ class _Tally:
         self.contact_position[touching] = state.position[touching]
         self.touching, self.any_touching, self.any_near = touching, True, True
 
+    def _closing(self, velocity: Array) -> Array:
+        """Return the largest speed of each copy against what it touches [m/s], shape (N,)."""
+        speed = np.zeros(len(velocity))
+        for contact in self.vehicle.contacts:
+            closing = -float((velocity[contact.copy] * contact.normal).sum())
+            speed[contact.copy] = max(speed[contact.copy], closing)
+        return speed
+
 
 class OutcomeAudit:
     """Observer of contacts, by which flights end.
@@ -167,6 +175,8 @@ class OutcomeAudit:
         self._tallies: dict[str, _Tally] = {}
         self._flying: list[tuple[_Tally, slice]] = []
         self._bodies: BodyState | None = None
+        self._rolls = False
+        """Whether a vehicle has wheels, which may meet an obstacle while it rolls."""
         self._contacts, self._touching = NO_CONTACTS, np.zeros(0, dtype=bool)
 
     def start(self, simulation: Simulation) -> None:
@@ -192,7 +202,7 @@ class OutcomeAudit:
         if contacts is not self._contacts:
             self._contacts, before = contacts, self._touching
             self._touching = vehicles.involved(contacts)
-            look = look or bool((self._touching != before).any())
+            look = look or self._rolls or bool((self._touching != before).any())
         if look:
             touches = len(contacts.body) > 0
             for tally, rows in self._flying:
@@ -211,6 +221,7 @@ class OutcomeAudit:
             self._flying.append((tally, slice(first, first + vehicle.count)))
             self._tallies[vehicle.name] = tally
             first += vehicle.count
+        self._rolls = any(tally.rolls for tally, _ in self._flying)
         self._contacts, self._touching = NO_CONTACTS, np.zeros(first, dtype=bool)
 
     def stop(self) -> None:

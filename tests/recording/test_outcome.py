@@ -114,3 +114,19 @@ def test_contacts_are_told_apart_as_vehicles_come_and_go():
         assert [outcomes[name].word() for name in ("iris", "high", "late")] == ["landed", "flying", "crashed"]
         assert audit.settled(late).all()
         assert not audit.settled(high).any()
+
+
+@pytest.mark.parametrize("obstacle", [False, True], ids=["free", "into another vehicle"])
+def test_a_rolling_landing_is_none_of_the_crashes(obstacle):
+    """A touch-down at flying speed would be a crash, or a collision while rolling none."""
+    audit = OutcomeAudit()
+    with Simulation("flat", observers=[audit]) as simulation:
+        plane = simulation.add(Multirotor("plane", sensors={}, position=(0.0, 0.0, 0.25)))
+        plane.place((0.0, 0.0, 0.25), velocity=(6.0, 0.0, 0.0))
+        if obstacle:
+            simulation.add(Multirotor("iris", sensors={}, position=(6.0, 0.0, 0.1)))
+        plane.command[:, [channel.name for channel in plane.channels].index("brake")] = 0.1
+        simulation.run(8.0)
+        outcome = audit.outcomes()["plane"]
+    assert outcome.words() == ["crashed" if obstacle else "landed"]
+    assert (outcome.impact_speed[0] > 3.0) == obstacle
