@@ -126,7 +126,7 @@ def test_a_rolling_landing_is_none_of_the_crashes(obstacle):
         if obstacle:
             simulation.add(Multirotor("iris", sensors={}, position=(6.0, 0.0, 0.1)))
         plane.command[:, [channel.name for channel in plane.channels].index("brake")] = 0.1
-        simulation.run(8.0)
+        simulation.run(12.0)
         outcome = audit.outcomes()["plane"]
     assert outcome.words() == ["crashed" if obstacle else "landed"]
     assert (outcome.impact_speed[0] > 3.0) == obstacle
