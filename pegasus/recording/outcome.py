@@ -22,7 +22,7 @@ _AT_REST = 0.1  # [m/s]
 _LARGEST_LIFT = 0.5
 """Part of the weight that the rotors of a vehicle at rest on something carry at most."""
 _AWAY = 0.2
-"""Distance from its last contact at which a vehicle has left the ground, if it touches nothing [m]."""
+"""Distance from its last contact, with wheels the height over it, at which a vehicle has left the ground [m]."""
 _INTERVAL = 0.05  # [s]
 
 
@@ -93,6 +93,9 @@ class _Tally:
         """Look at the contacts of the step that ended at t [s] and was dt [s] long."""
         if self.any_near:
             away = self.vehicle.state.position - self.contact_position
+            if self.rolls:
+                # What rolls away has not left the ground.
+                away = away[:, 2:]
             left = self.near & ~self.touching & ((away * away).sum(axis=1) > _AWAY**2)
             if left.any():
                 self.touched |= left & self.flown & ~self.rested

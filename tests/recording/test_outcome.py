@@ -121,7 +121,8 @@ def test_a_rolling_landing_is_none_of_the_crashes(obstacle):
     """A touch-down at flying speed would be a crash, or a collision while rolling none."""
     audit = OutcomeAudit()
     with Simulation("flat", observers=[audit]) as simulation:
-        plane = simulation.add(Multirotor("plane", sensors={}, position=(0.0, 0.0, 0.25)))
+        plane = simulation.add(Multirotor("plane", sensors={}, position=(0.0, 0.0, 1.0)))
+        simulation.step()
         plane.place((0.0, 0.0, 0.25), velocity=(6.0, 0.0, 0.0))
         if obstacle:
             simulation.add(Multirotor("iris", sensors={}, position=(6.0, 0.0, 0.1)))
