@@ -8,7 +8,9 @@ import numpy as np
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    Discriminator,
     Field,
+    Tag,
     ValidationError,
     field_validator,
     model_validator,
@@ -84,6 +86,14 @@ class OutputSpec(StrictModel):
     """Command of a servo at output 0; of a rotor at an output just above zero, armed."""
 
 
+# The tags select the form to validate; those in brackets are omitted from error messages.
+Outputs = Annotated[
+    Annotated[list[Annotated[int, Field(ge=0, le=31)]], Tag("[list]")]
+    | Annotated[dict[str, OutputSpec | None], Tag("[names]")],
+    Discriminator(lambda value: "[names]" if isinstance(value, Mapping) else "[list]"),
+]
+
+
 class ActuatorMap(StrictModel):
     """Map from autopilot outputs u to commands, those at rest while disarmed.
 
@@ -91,7 +101,7 @@ class ActuatorMap(StrictModel):
     channel, such as a servo, gets scale u + offset within its limits, u from -1 to 1.
     """
 
-    channels: list[Annotated[int, Field(ge=0, le=31)]] | dict[str, OutputSpec | None] | None = None
+    channels: Outputs | None = None
     """Output of each channel, counted from 0, or `OutputSpec` by the name of the channel, null for one that
     rests; channel i takes output i when left out."""
     scale: float | list[float] | None = None

@@ -22,7 +22,7 @@ _AT_REST = 0.1  # [m/s]
 _LARGEST_LIFT = 0.5
 """Part of the weight that the rotors of a vehicle at rest on something carry at most."""
 _AWAY = 0.2
-"""Distance from its last contact, with wheels the height over it, at which a vehicle has left the ground [m]."""
+"""Distance from its last contact, with wheels the height over it, at which a vehicle has left it [m]."""
 _INTERVAL = 0.05  # [s]
 
 

@@ -11,6 +11,7 @@ from pegasus.base.step_math import Quat, Vec3
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import GroundEffect, IdealMotor, QuadraticThrust
 from pegasus.dynamics.ground_effect import image_upwash
+from pegasus.model.airframe import Airframe
 from pegasus.model.multirotor import machine_of, rotor_channels
 from pegasus.model.rotors import RotorLayout
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
@@ -44,6 +45,7 @@ def ratio(
         thrust_curve=QuadraticThrust(thrust_constant=1.0, moment_ratio=0.0),
         drag=None,
         ground_effect=effect,
+        airframe=Airframe(),
     )
     machine = machine_of(layout, parameters, 2 * radius, rotor_channels(parameters.motor, layout.count))
     # Rays end at twenty radii; the height above missing ground is the largest one.

@@ -238,9 +238,10 @@ def test_every_backend_can_be_named(scenario):
         # The ROS 2 backend follows no trajectory.
         own = {"localhost_only": True} if name == "ros2" else TAKEOFF
         backend = own | {"model": name} | given.get(name, {})
-        flight = Flight(scenario({"model": "iris", "backends": [backend]}), {"duration": 5.0})
+        model = "plane" if name == "plane" else "iris"
+        flight = Flight(scenario({"model": model, "backends": [backend]}), {"duration": 5.0})
         with flight.simulation:
-            assert isinstance(flight.simulation.vehicles["iris"].backends[0], BACKENDS[name])
+            assert isinstance(flight.simulation.vehicles[model].backends[0], BACKENDS[name])
 
 
 def test_a_bag_beside_the_log(scenario, tmp_path):

@@ -84,4 +84,4 @@ def test_a_scenario_that_is_wrong_is_told(started, version):
     user = started(version, ready_at=0, scenario="name: hover\nworld: falt\nvehicles: [{model: iris}]\n")
     user.update(20)
     assert user.simulation is None
-    assert "world: no such world; known are box_room" in user.messages
+    assert "world: no such world; known are airfield" in user.messages

@@ -36,7 +36,7 @@ def test_list(config, session):
 def test_unknown_worlds(flat, tmp_path):
     """A world that does not exist would be chosen, or remove the present one."""
     assert flat.world.choose("nowhere") is False
-    assert last_error(flat).startswith("world = 'nowhere': no such world; known are box_room, ")
+    assert last_error(flat).startswith("world = 'nowhere': no such world; known are airfield, ")
     assert flat.world.choose("/none/world.usd") is False
     assert last_error(flat) == "world = '/none/world.usd': no such file; check the path"
     assert flat.world.choose("/none/world.yaml") is False

@@ -260,7 +260,7 @@ class Group:
 
     def arguments(self, machine):
         """Return the arguments of the step's trace."""
-        parts = (column("", kind, self.rotors) for kind in (State, Inputs, VariedAir, Effects))
+        parts = (column("", kind, self.rotors, joint_angle=0) for kind in (State, Inputs, VariedAir, Effects))
         return machine, *parts, None, None, uniform("dt", 0.0)
 
     def step(self, columns, dt, machines=None, *, count=None):

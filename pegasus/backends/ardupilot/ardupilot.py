@@ -123,6 +123,8 @@ class ArduPilot(Backend):
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
         self._flight = flight_from_spec(self.trajectory, self.waypoints)
+        if self.trajectory is not None:
+            self.trajectory = self._flight
         self.links: list[JsonLink] = []
         """Link to the instance of each copy; empty while stopped."""
         self.processes: list[AutopilotProcess] = []

@@ -122,6 +122,8 @@ class PX4(Backend):
                     remedy=f"omit the {name}, and arm and fly from a ground station or by MAVSDK",
                 )
         self._flight = flight_from_spec(self.trajectory, self.waypoints)
+        if self.trajectory is not None:
+            self.trajectory = self._flight
         self.rc_channels: Sequence[int] | None = None
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None

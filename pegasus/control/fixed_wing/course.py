@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Paces:
 
 
 Maker = Callable[["Course", Array, float], Leg]
-"""Returns a leg of a copy that begins at a position [m] with a heading [rad]."""
+"""Returns a leg of a copy that begins at a position [m] with a heading [rad]; it is saved."""
 
 
 class Course:
@@ -74,18 +75,7 @@ class Course:
 
     def launch(self, height: float) -> list[Maker]:
         """Return the legs of a launch and a climb by a height [m] straight on."""
-
-        def push(course: "Course", here: Array, heading: float) -> Leg:
-            course.home, course.home_heading = here, heading
-            ahead = here + _FAR * _direction(heading)
-            return Leg(LAUNCH, _vector(here), _vector(ahead), 0.0, 0.0, course.paces.launch_speed)
-
-        def climb(course: "Course", here: Array, heading: float) -> Leg:
-            start = course.home + np.array([0.0, 0.0, height])
-            end = start + _FAR * _direction(course.home_heading)
-            return Leg(CLIMB, _vector(start), _vector(end), 0.0, 0.0, course.paces.airspeed)
-
-        return [push, climb]
+        return [_launched, partial(_climbing, height)]
 
     def line(
         self,
@@ -103,17 +93,7 @@ class Course:
             airspeed: Airspeed [m/s].
             corner: Change of direction at its end [rad]; None if it is to be reached.
         """
-
-        def made(course: "Course", here: Array, heading: float) -> Leg:
-            lead = 0.0
-            if corner is not None:
-                lead = (
-                    _FAR if corner < _CORNER else course.paces.turn_radius * math.tan(0.5 * min(corner, 2.2))
-                )
-            begin = here if start is None else start
-            return Leg(LINE, _vector(begin), _vector(end), 0.0, lead, airspeed or course.paces.airspeed)
-
-        return made
+        return partial(_straight, end, start, airspeed, corner)
 
     def loiter(
         self,
@@ -131,16 +111,7 @@ class Course:
             radius: Radius, above 0 counter-clockwise [m].
             airspeed: Airspeed [m/s].
         """
-
-        def made(course: "Course", here: Array, heading: float) -> Leg:
-            size = course.paces.loiter_radius if radius is None else radius
-            middle = here + size * _direction(heading + 0.5 * math.pi) if center is None else center
-            if above is not None:
-                middle = np.array([*middle[:2], course.home[2] + above])
-            pace = airspeed or course.paces.airspeed
-            return Leg(CIRCLE, _vector(middle), _vector(middle), size, 0.0, pace)
-
-        return made
+        return partial(_circling, center, radius, airspeed, above)
 
     def landing(self, point: Array, heading: float, height: float) -> list[Maker]:
         """Return the legs of a landing: to the begin of the approach, down to its height, and the approach.
@@ -156,23 +127,12 @@ class Course:
         gate = top - ahead * (2.0 * paces.loiter_radius)
         # A circle whose left turn ends on the line of the approach.
         middle = gate + paces.loiter_radius * _direction(heading + 0.5 * math.pi)
-
-        def descend(course: "Course", here: Array, _: float) -> Leg:
-            size = course.paces.loiter_radius
-            return Leg(CIRCLE, _vector(middle), _vector(gate), size, _LEVELLED, course.paces.airspeed)
-
-        def glide(course: "Course", here: Array, _: float) -> Leg:
-            return Leg(GLIDE, _vector(top), _vector(point), 0.0, 0.0, course.paces.approach_airspeed)
-
-        def stop(_course: "Course", here: Array, _: float) -> Leg:
-            return standing(here)
-
         return [
             self.line(np.array([*gate[:2], max(height, top[2])]), corner=0.0),
-            descend,
+            partial(_descending, middle, gate),
             self.line(top, gate, airspeed=paces.approach_airspeed),
-            glide,
-            stop,
+            partial(_gliding, top, point),
+            _stopped,
         ]
 
     def along(self, trajectory: Trajectory, here: Array, origin: Array, heading: float) -> list[Maker]:
@@ -232,6 +192,64 @@ class Course:
                 corner = _angle(path[k] - path[k - 1], path[k + 1] - path[k])
             made.append(self.line(path[k], path[k - 1], corner=corner))
         return made
+
+
+def _launched(course: Course, here: Array, heading: float) -> Leg:
+    course.home, course.home_heading = here, heading
+    ahead = here + _FAR * _direction(heading)
+    return Leg(LAUNCH, _vector(here), _vector(ahead), 0.0, 0.0, course.paces.launch_speed)
+
+
+def _climbing(height: float, course: Course, here: Array, heading: float) -> Leg:
+    start = course.home + np.array([0.0, 0.0, height])
+    end = start + _FAR * _direction(course.home_heading)
+    return Leg(CLIMB, _vector(start), _vector(end), 0.0, 0.0, course.paces.airspeed)
+
+
+def _straight(
+    end: Array,
+    start: Array | None,
+    airspeed: float | None,
+    corner: float | None,
+    course: Course,
+    here: Array,
+    heading: float,
+) -> Leg:
+    lead = 0.0
+    if corner is not None:
+        lead = _FAR if corner < _CORNER else course.paces.turn_radius * math.tan(0.5 * min(corner, 2.2))
+    begin = here if start is None else start
+    return Leg(LINE, _vector(begin), _vector(end), 0.0, lead, airspeed or course.paces.airspeed)
+
+
+def _circling(
+    center: Array | None,
+    radius: float | None,
+    airspeed: float | None,
+    above: float | None,
+    course: Course,
+    here: Array,
+    heading: float,
+) -> Leg:
+    size = course.paces.loiter_radius if radius is None else radius
+    middle = here + size * _direction(heading + 0.5 * math.pi) if center is None else center
+    if above is not None:
+        middle = np.array([*middle[:2], course.home[2] + above])
+    pace = airspeed or course.paces.airspeed
+    return Leg(CIRCLE, _vector(middle), _vector(middle), size, 0.0, pace)
+
+
+def _descending(middle: Array, gate: Array, course: Course, here: Array, heading: float) -> Leg:
+    size = course.paces.loiter_radius
+    return Leg(CIRCLE, _vector(middle), _vector(gate), size, _LEVELLED, course.paces.airspeed)
+
+
+def _gliding(top: Array, point: Array, course: Course, here: Array, heading: float) -> Leg:
+    return Leg(GLIDE, _vector(top), _vector(point), 0.0, 0.0, course.paces.approach_airspeed)
+
+
+def _stopped(course: Course, here: Array, heading: float) -> Leg:
+    return standing(here)
 
 
 def corners(places: Array) -> list[Array]:

@@ -23,7 +23,7 @@ def step_of(vehicle: Multirotor, dt: float) -> Any:
     def step(
         position: Vec3, orientation: Quat, velocity: Vec3, turning: Vec3, speeds: Reals, command: Reals
     ) -> tuple[Vec3, Quat, Vec3, Vec3, Reals]:
-        state = State(position, orientation, velocity, turning, speeds, (zero,) * len(speeds))
+        state = State(position, orientation, velocity, turning, speeds, (zero,) * len(speeds), ())
         inputs = Inputs(command, 0.0, fastest, 0.0, Vec3(0.0, 0.0, -9.80665), zero, zero)
         end = advance(machine, state, inputs, Air(zero, 1.225), None, None, None, Real(dt))
         return (
