@@ -23,16 +23,14 @@ from pegasus.base.system import resource
 from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
 from pegasus.cli.main import app
 from pegasus.config.airframe_specs import JointSpec, PropulsionSpec, SurfaceMount, SurfaceShape, WheelSpec
+from pegasus.config.autopilot_specs import ArduPilotSpec, OutputSpec, PX4Spec
 from pegasus.config.rotor_specs import RotorRing, RotorSpec
 from pegasus.config.scenario import (
-    ArduPilotSpec,
     BodySpec,
     DatasetSpec,
     JammerSpec,
     OriginSpec,
-    OutputSpec,
     PropellerSpec,
-    PX4Spec,
     RecordSpec,
     ScenarioSpec,
     ScenarioVehicle,

@@ -31,7 +31,7 @@ class Mode:
 
     @property
     def oscillates(self) -> bool:
-        """Whether it is a pair."""
+        """True for an oscillation: a pair of conjugate eigenvalues."""
         return self.root.imag != 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""Multirotors: N vehicles of one kind with rotors, sensors and backends."""
+"""N vehicles of one kind with rotors, wings or wheels, sensors and backends."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Multirotor:
-    """N multirotors of one kind, each one rigid body, with sensors and backends.
+    """N vehicles of one kind, with rotors, wings or wheels: each one rigid body, with sensors and backends.
 
     Args:
         model: Name of a shipped vehicle, path of a YAML file, or the content of such a file.

@@ -72,7 +72,7 @@ class Found:
 
     @property
     def is_steady(self) -> bool:
-        """Whether nothing is missing."""
+        """True if forces and moments are in balance."""
         return float(np.abs(self.left).max()) < _STEADY
 
 

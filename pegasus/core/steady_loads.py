@@ -73,7 +73,7 @@ class SteadyLoads:
         self.high = np.array([float(channel.high) for channel in machine.channels])
         """Largest commands, those of rotors without a limit by their thrust, shape (U,)."""
         self.is_joint: BoolArray = np.zeros(len(self.low), dtype=bool)
-        """Whether each channel turns a joint, shape (U,)."""
+        """True for the channels of joints, shape (U,)."""
         self.is_joint[[joint.channel for joint in machine.joints]] = True
         self._air = Air(NO_VECTOR, conditions.density)
         self._effects = no_effects(len(machine.elements), len(machine.channels))

@@ -37,7 +37,7 @@ class WheelInputs:
 
 
 class _Wheels:
-    """Wheels of a vehicle, by place of their channels and joints; -1 for none."""
+    """Wheels of a vehicle, by the places of their channels and joints."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         airframe = vehicle.parameters[0].airframe
@@ -45,13 +45,17 @@ class _Wheels:
         names = [channel.name for channel in vehicle.channels]
         self._friction = np.array([wheel.rolling_friction for wheel in wheels])
         self._ratio = np.array([0.0 if wheel.joint is None else wheel.steering_ratio for wheel in wheels])
-        self._brake = [-1 if wheel.brake is None else names.index(wheel.brake) for wheel in wheels]
-        self._joint = [-1 if wheel.joint is None else joints.index(wheel.joint) for wheel in wheels]
+        # A wheel without a brake takes no share of any channel, one without a joint none of any angle.
+        is_braked = np.array([wheel.brake is not None for wheel in wheels])
+        self._braking = np.where(is_braked, _GRIP - self._friction, 0.0)
+        self._brake = [0 if wheel.brake is None else names.index(wheel.brake) for wheel in wheels]
+        self._joint = [0 if wheel.joint is None else joints.index(wheel.joint) for wheel in wheels]
+        self._steers = bool(self._ratio.any())
 
     def of(self, vehicle: Vehicle) -> tuple[Array, Array]:
         """Return friction and steering angles [rad] of the wheels of all copies, those of the first first."""
-        commands, angles = (
-            np.pad(vehicle.columns[name], ((0, 0), (0, 1))) for name in ("limited_command", "joint_angle")
-        )
-        friction = self._friction + commands[:, self._brake] * (_GRIP - self._friction)
-        return friction.ravel(), (angles[:, self._joint] * self._ratio).ravel()
+        friction = self._friction + vehicle.columns["limited_command"][:, self._brake] * self._braking
+        angle = np.zeros(friction.shape)
+        if self._steers:
+            angle = vehicle.columns["joint_angle"][:, self._joint] * self._ratio
+        return friction.ravel(), angle.ravel()

@@ -9,7 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.config.scenario import ActuatorMap, OutputSpec
+from pegasus.config.autopilot_specs import ActuatorMap, OutputSpec
 from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.link import Link, LinkClosedError
@@ -21,7 +21,7 @@ RETRY_INTERVAL = 1.0
 ONBOARD_CONTROLLER, GROUND_STATION = 18, 6
 """MAV_TYPE of pilots that send set-points, and of those that send missions."""
 NO_AUTOPILOT, _MAVLINK_VERSION = 8, 3
-"""MAV_AUTOPILOT of senders that are none, and the version in heartbeats."""
+"""MAV_AUTOPILOT_INVALID, which ground stations send, and the version of MAVLink in heartbeats."""
 _LOCAL_NED = 1
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
@@ -42,7 +42,7 @@ class Dialect(NamedTuple):
     mission: tuple[float, float]
     """Parameters 2 and 3 of DO_SET_MODE to fly the mission."""
     home_first: bool
-    """Whether the first item of a mission is the home position."""
+    """True if missions begin with an item that sets the home position."""
     take_off_height: float | None
     """Height of the take-off command that it needs before set-points [m]; None if it needs none."""
     patience: float
@@ -304,3 +304,28 @@ class AutopilotLine:
         except LinkClosedError:
             self.close()
             self._link = None
+
+
+L = TypeVar("L", bound=AutopilotLine)
+
+
+class PilotOfLines(Generic[L]):
+    """Links of a pilot to N autopilots, and its reference, which is idle until the pilot changes it.
+
+    Args:
+        autopilots: The links.
+    """
+
+    def __init__(self, autopilots: Sequence[L]) -> None:
+        self._autopilots = list(autopilots)
+        state = VehicleState.at_rest(len(self._autopilots), 1)
+        self.reference = Reference.hold(state.position, state.position[:, 0])
+        """Reference sent to the autopilots; live arrays."""
+        self.reference.idle[...] = True
+        self.due = -math.inf
+        """Time of the next message [s]."""
+
+    def close(self) -> None:
+        """Close the links."""
+        for autopilot in self._autopilots:
+            autopilot.close()

@@ -13,11 +13,12 @@ from pegasus.backends.mavlink.autopilot_line import (
     AutopilotLine,
     Lines,
     Pilot,
+    PilotOfLines,
 )
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.base.components import Vec3
 from pegasus.base.errors import ConfigError, unknown_name
-from pegasus.contracts.state import Plan, Reference, VehicleState
+from pegasus.contracts.state import Plan, VehicleState
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local
 
@@ -42,7 +43,7 @@ _ARMED = 128
 
 
 class MissionItem(NamedTuple):
-    """One item of a mission."""
+    """Command of a mission, such as a waypoint or a landing."""
 
     command: int
     """MAV_CMD."""
@@ -140,7 +141,7 @@ def _are_finite(values: Any, count: int) -> bool:
     )
 
 
-class MissionPilot:
+class MissionPilot(PilotOfLines["_Autopilot"]):
     """Pilot that sends a mission to N autopilots, arms them, and lets them fly it.
 
     It is their ground station. The requests are repeated every second until an autopilot is armed; reasons
@@ -153,13 +154,7 @@ class MissionPilot:
     """
 
     def __init__(self, items: Sequence[MissionItem], lines: Lines, origin: Geodetic) -> None:
-        self._autopilots = [_Autopilot(items, lines, row, origin) for row in range(len(lines.systems))]
-        state = VehicleState.at_rest(len(lines.systems), 1)
-        self.reference = Reference.hold(state.position, state.position[:, 0])
-        """Reference without set-points: the autopilots have their own."""
-        self.reference.idle[...] = True
-        self.due = -math.inf
-        """Time of the next message [s]."""
+        super().__init__([_Autopilot(items, lines, row, origin) for row in range(len(lines.systems))])
 
     @property
     def reached(self) -> list[int]:
@@ -190,14 +185,9 @@ class MissionPilot:
         """Return None: the autopilots plan their paths themselves."""
         return None
 
-    def close(self) -> None:
-        """Close the links."""
-        for autopilot in self._autopilots:
-            autopilot.close()
-
 
 class _Autopilot(AutopilotLine):
-    """One autopilot and its progress."""
+    """Link to an autopilot, and how far it has got in its mission."""
 
     def __init__(self, items: Sequence[MissionItem], lines: Lines, row: int, origin: Geodetic) -> None:
         heard = "HEARTBEAT", "MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK", "MISSION_ITEM_REACHED"

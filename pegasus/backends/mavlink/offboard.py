@@ -6,13 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from pegasus.backends.mavlink.autopilot_line import RETRY_INTERVAL, SET_POINT_INTERVAL, AutopilotLine, Lines
+from pegasus.backends.mavlink.autopilot_line import (
+    RETRY_INTERVAL,
+    SET_POINT_INTERVAL,
+    AutopilotLine,
+    Lines,
+    PilotOfLines,
+)
 from pegasus.contracts.state import Plan, Reference, VehicleState
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Trajectory
 
 
-class OffboardPilot:
+class OffboardPilot(PilotOfLines["_Autopilot"]):
     """Pilot that arms N autopilots, flies each along the same trajectory from its start, and lands it.
 
     An autopilot arms when its estimator is ready. The request is repeated every second; reasons against
@@ -24,14 +30,7 @@ class OffboardPilot:
     """
 
     def __init__(self, trajectory: Trajectory, lines: Lines) -> None:
-        count = len(lines.systems)
-        self._autopilots = [_Autopilot(trajectory, lines, row) for row in range(count)]
-        state = VehicleState.at_rest(count, 1)
-        self.reference = Reference.hold(state.position, state.position[:, 0])
-        """Reference sent to the autopilots; live arrays."""
-        self.reference.idle[...] = True
-        self.due = -math.inf
-        """Time of the next message [s]."""
+        super().__init__([_Autopilot(trajectory, lines, row) for row in range(len(lines.systems))])
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
@@ -65,11 +64,6 @@ class OffboardPilot:
             return None
         origins = [first.origin if plan is None else plan.origin for plan in plans]
         return replace(first, origin=np.concatenate(origins))
-
-    def close(self) -> None:
-        """Close the links."""
-        for autopilot in self._autopilots:
-            autopilot.close()
 
 
 class _Autopilot(AutopilotLine):

@@ -143,7 +143,7 @@ class PlaneController(Backend):
         for values in self.columns.values():
             values[...] = 0.0
         self.rearranged = True
-        """Whether a bank has to take other arrays."""
+        """True after a reset, until the bank has made its launches for the new arrays."""
 
     def reset_copies(self, rows: IntArray) -> None:
         """Begin the flights of copies anew, from where they stand."""

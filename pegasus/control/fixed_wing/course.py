@@ -69,9 +69,9 @@ class Course:
         self.coming: list[Maker] = []
         """Legs after the present one."""
         self.home: Array = np.zeros(3)
-        """Where it took off [m]."""
+        """Position of the last take-off [m], shape (3,)."""
         self.home_heading = 0.0
-        """Heading there [rad]."""
+        """Heading at the last take-off [rad]."""
 
     def launch(self, height: float) -> list[Maker]:
         """Return the legs of a launch and a climb by a height [m] straight on."""

@@ -31,7 +31,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Track:
-    """What a leg asks of a plane at an instant."""
+    """Set-points of a plane on a leg at an instant."""
 
     place: Vec3
     """Nearest place of the path, at the height to hold [m]."""

@@ -276,7 +276,7 @@ class AirframeDerivatives(Wing):
     beta_range: tuple[float, float] | None = None
     """First and last angle of sideslip of the tables over both angles [rad]."""
     wind_axes: bool = False
-    """Whether drag is against the airspeed and the side force across it."""
+    """True for drag and side force along and across the airspeed rather than the stability axes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,8 +15,8 @@ from pegasus.backends.ardupilot.ardupilot import ArduPilot
 from pegasus.backends.ardupilot.motor_frames import FRAMES, fit_frame, scaled_angles
 from pegasus.backends.mavlink.airframe import output_map
 from pegasus.base.system import resource
+from pegasus.config.autopilot_specs import ArduPilotSpec
 from pegasus.config.files import load_vehicle
-from pegasus.config.scenario import ArduPilotSpec
 from pegasus.environment import Environment
 from tests.flyers import MULTIROTORS
 

@@ -7,7 +7,8 @@ import pytest
 
 from pegasus import ConfigError, Multirotor
 from pegasus.backends.mavlink.airframe import output_map
-from pegasus.config.scenario import ActuatorMap, parse
+from pegasus.config.autopilot_specs import ActuatorMap
+from pegasus.config.scenario import parse
 from pegasus.model.machine import Channel
 
 PLANE = (Channel("throttle", "", 0.0, 1.0), Channel("rudder", "rad", -0.4, 0.4, idle=0.05))

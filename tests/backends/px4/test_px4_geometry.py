@@ -10,8 +10,8 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.px4.geometry import geometry_parameters
 from pegasus.base.system import resource
+from pegasus.config.autopilot_specs import PX4Spec
 from pegasus.config.files import load_vehicle
-from pegasus.config.scenario import PX4Spec
 from pegasus.control import Allocation
 from tests.flyers import MULTIROTORS
 

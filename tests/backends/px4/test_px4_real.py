@@ -17,8 +17,8 @@ from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.hil_instance import Phase
 from pegasus.backends.px4.program import PX4Program
+from pegasus.config.autopilot_specs import PX4Spec
 from pegasus.config.files import load_scenario, load_vehicle
-from pegasus.config.scenario import PX4Spec
 from pegasus.config.settings import names
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
