@@ -41,6 +41,8 @@ typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #define px_bits(x) ((px_words)__double_as_longlong((double)(x)))
 #define px_number(x) ((px_real)__longlong_as_double((long long)(x)))
 #else
+// How rows side by side would be handed to a function differs between processors; all functions here are inlined.
+#pragma clang diagnostic ignored "-Wpsabi"
 #define px_inline __attribute__((always_inline))
 #define px_exact _Pragma("clang fp contract(off)")
 #define px_sqrt(x) __builtin_elementwise_sqrt(x)
