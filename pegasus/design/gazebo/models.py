@@ -1,7 +1,5 @@
 """Models of SDF files: links, joints, plugins and frames of a model and of those that it includes."""
 
-import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +10,10 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import inverse_transform
-from pegasus.base.xml_files import read_xml
+from pegasus.design.gazebo.files import file_of, find_model, read_model, search_path
 from pegasus.design.gazebo.nodes import Node
 from pegasus.design.mass_properties import Part, combined
 
-_SEARCH_VARIABLE = "GZ_SIM_RESOURCE_PATH"
-_OLDEST, _NEWEST = (1, 5), (1, 11)
 _MODEL_FRAME = "__model__"
 
 
@@ -320,91 +316,11 @@ def load_model(path: Path, search: Sequence[Path]) -> Model:
     Raises:
         ConfigError: If a file cannot be read, is no SDF from 1.5 to 1.11, or has a wrong value.
     """
-    file = _file_of(path) if path.is_dir() else path
-    more = [Path(entry) for entry in os.environ.get(_SEARCH_VARIABLE, "").split(os.pathsep) if entry]
-    folders = [*search, *more, file.resolve().parent.parent]
+    file = file_of(path) if path.is_dir() else path
+    folders = search_path(file, search)
     node, version = read_model(file)
     model = Model(node.attributes.get("name", file.stem), file)
     model.base = model.add(node, version, "", _MODEL_FRAME, [file.resolve()], folders)
     if not model.base:
         raise node.error("has no link", "give the file of a vehicle")
     return model
-
-
-def read_model(path: Path) -> tuple[Node, tuple[int, int]]:
-    """Return the model of a file, and the version of SDF.
-
-    Args:
-        path: The file.
-
-    Raises:
-        ConfigError: If the file cannot be read, or is no model in SDF from 1.5 to 1.11.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path, remedy="check the path") from None
-    if re.search(rb"\{%|\{\{|xmlns:xacro|<%", content):
-        remedy = "make the SDF file of it first, as the build of its project does"
-        raise ConfigError("is a template, not an SDF file", file=path, remedy=remedy)
-    root = Node(read_xml(path), path)
-    if root.tag != "sdf":
-        raise root.error("is not the root of an SDF file, <sdf>", "give the model.sdf of a Gazebo model")
-    words = root.attributes.get("version", "")
-    numbers = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)?", words)
-    version = (int(numbers.group(1)), int(numbers.group(2))) if numbers else (0, 0)
-    if not _OLDEST <= version <= _NEWEST:
-        raise ConfigError(
-            "must be from 1.5 to 1.11",
-            file=path,
-            field="version",
-            value=words,
-            remedy="convert it by gz sdf -p",
-        )
-    models = root.every("model")
-    if len(models) != 1:
-        raise root.error(f"holds {len(models)} models at its top", "give a file of one model")
-    return models[0], version
-
-
-def find_model(uri: str, node: Node, search: Sequence[Path]) -> Path:
-    """Return the file of a model that is included.
-
-    Args:
-        uri: Its address, such as model://airspeed, or a path relative to the file.
-        node: Element that holds it.
-        search: Folders of models.
-
-    Raises:
-        ConfigError: If there is none.
-    """
-    scheme, _, rest = uri.rpartition("://")
-    if scheme.startswith("http"):
-        raise node.error("is on the network", "download the model, and name its folder by --models")
-    places = [node.file.parent / rest]
-    if scheme in ("model", "package"):
-        places = [folder / rest for folder in search]
-    for place in places:
-        if place.is_dir():
-            return _file_of(place)
-        if place.is_file():
-            return place
-    raise node.error(
-        f"is in none of {', '.join(str(place.parent) for place in places)}",
-        f"name the folder of the models by --models or {_SEARCH_VARIABLE}",
-    )
-
-
-def _file_of(folder: Path) -> Path:
-    """Return the SDF file of a folder: the newest that its model.config names, else model.sdf."""
-    config = folder / "model.config"
-    if not config.is_file():
-        return folder / "model.sdf"
-    files = Node(read_xml(config), config).every("sdf")
-
-    def version(node: Node) -> tuple[int, ...]:
-        words = node.attributes.get("version", "0").split(".")
-        return tuple(int(word) if word.isdigit() else 0 for word in words)
-
-    readable = [node for node in files if version(node) <= (*_NEWEST, 0)]
-    return folder / max(readable, key=version).words if readable else folder / "model.sdf"
