@@ -144,6 +144,49 @@ def test_sections_of_the_airplane(tmp_path):
     assert found["propeller"]["diameter"] == 0.24
 
 
+def test_looks_of_the_airplane(tmp_path):
+    """Wings of no known size would overlap, strike the ground, or hide where their hinges are."""
+    wide = (
+        '<collision name="wing"><geometry><box><size>0.2 2.0 0.02</size></box></geometry></collision><sensor'
+    )
+    text = models.AIRPLANE.replace("<sensor", wide, 1)
+    text = text.replace(
+        "<child>left_aileron</child>", "<child>left_aileron</child><pose>0 0 0 0 0 0.2</pose>"
+    )
+    made = import_gazebo(models.write(tmp_path, my_airplane=text) / "my_airplane")
+    found = yaml.safe_load(made.text)
+    assert found["body"] == {
+        "size": [0.8, 0.1, 0.1], "x": 0.0, "height": 0.0, "leg_height": 0.0, "form": "fuselage",
+        "struts": [[[-0.35, 0.0, 0.0], [-0.6, 0.0, 0.0]], [[-0.35, 0.0, 0.0], [-0.6, 0.0, 0.05]]],
+    }  # fmt: skip
+    # From the root to the end of the box, the hinge at three quarters of the chord.
+    shapes = [
+        found["surfaces"][f"{name}_wing"]["shape"] for name in ("left_aileron", "right_aileron", "rudder")
+    ]
+    left, right, fin = shapes
+    chord = 2.0 / 6
+    assert left["chord"] == right["chord"] == pytest.approx(chord, abs=1e-6)
+    assert right == {
+        "position": [round(-0.05 + chord / 2, 6), -0.5, 0.02],
+        "span": 1.0,
+        "chord": left["chord"],
+    }
+    assert left["sweep"] == pytest.approx(0.2, abs=1e-6)
+    assert fin["position"][2] == pytest.approx(0.05 + fin["span"] / 2, abs=1e-6)
+    vtol = text.replace("<size>0.8 0.1 0.1</size>", "<size>0.5 1.8 0.04</size>", 1)
+    body = fields(models.write(tmp_path / "vtol", my_airplane=vtol) / "my_airplane")["body"]
+    assert (body["size"], body["height"]) == ([0.5, 0.125, 0.125], pytest.approx(-0.02 + 0.0625))
+
+
+def test_propellers_that_overlap_become_smaller(tmp_path):
+    """A model whose discs overlap, which Gazebo allows, would be refused."""
+    frame = models.FRAME.replace("<radius>0.1</radius>", "<radius>0.25</radius>")
+    folder = models.write(tmp_path, my_quad=models.QUAD, frame=frame, payload=models.PAYLOAD)
+    made = import_gazebo(folder / "my_quad")
+    assert yaml.safe_load(made.text)["propeller"]["diameter"] == pytest.approx(0.4, abs=1e-4)
+    assert "rotors: their discs overlap, so that propellers are 0.8 times as large" in made.notes
+
+
 def test_a_rotor_on_a_tilting_joint(tmp_path):
     """A nacelle would not tilt, or its rotor turn with the wrong joint."""
     nacelle = models.FLAP.format(name="nacelle", place="0.2 -0.2 0", axis="0 1 0", k=7)
@@ -207,9 +250,9 @@ def test_what_is_not_carried_over_is_named(tmp_path):
     notes = import_gazebo(models.write(tmp_path, my_airplane=text) / "my_airplane").notes
     joints = "right_aileron_joint, left_aileron_joint, elevator_joint, rudder_joint"
     assert notes == (
-        "wings of LiftDrag: their looks are guesses, as the plugin has an area only; see shape",
         f"joint {joints}: its controller of force (p_gain 10, i_gain 0, d_gain 0.1, damping 0.4) becomes "
         "a lag of 0.05 s",
+        "wings of LiftDrag: their looks are guesses, as the plugin has an area only; see shape",
         "sensor sonar: no counterpart of type 'sonar'",
         "plugin gz::sim::systems::LiftDrag: strange",
         "plugin parachute: no counterpart",
@@ -281,7 +324,7 @@ def test_included_models_are_searched(tmp_path, monkeypatch):
     with pytest.raises(
         ConfigError, match=r"name the folder of the models by --models or GZ_SIM_RESOURCE_PATH"
     ):
-        import_gazebo(tmp_path / "own/my_quad", search=[tmp_path / "b"])
+        import_gazebo(tmp_path / "own/my_quad")
     monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", f"/nowhere:{tmp_path / 'a'}")
     made = import_gazebo(tmp_path / "own/my_quad/model.sdf", name="mine", search=[tmp_path / "b"])
     assert made.name == "mine"

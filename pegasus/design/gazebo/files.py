@@ -74,9 +74,9 @@ def find_model(uri: str, node: Node, search: Sequence[Path]) -> Path:
     scheme, _, rest = uri.rpartition("://")
     if scheme.startswith("http"):
         raise node.error("is on the network", "download the model, and name its folder by --models")
-    places = [node.file.parent / rest]
-    if scheme in ("model", "package"):
-        places = [folder / rest for folder in search]
+    places = [folder / rest for folder in search]
+    if scheme not in ("model", "package"):
+        places.insert(0, node.file.parent / rest)
     for place in places:
         if place.is_dir():
             return file_of(place)

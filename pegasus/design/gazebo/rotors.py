@@ -1,6 +1,8 @@
 """Rotors of Gazebo models: the plugins that drive them, as rotors, motors and thrust curves of a vehicle."""
 
+import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from pegasus.design.gazebo.plugins import plain_name, rounded, used_plugins
 
 _SENSES = ("ccw", "cw")
 _USUAL_DIAMETER = 0.254
+_PARALLEL, _STACKED = 0.99, 0.2
+"""Cosine from which on rotors are side by side, and their distance along the axes by the diameter."""
 _CLASSIC_AIRSPEED = 25.0
 """Airspeed at which a motor of PX4's plugins for Gazebo classic gives no thrust [m/s]."""
 
@@ -46,6 +50,7 @@ def rotor_fields(model: Model, turned_by: dict[str, str]) -> dict[str, Any]:
         rotors.append(rotor)
         names.append(plain_name(link))
         kinds.append(_propulsion(model, node, link, model.joints[joint]))
+    _shrink(model, rotors, kinds)
     own = max(kinds, key=kinds.count)
     others: dict[str, Any] = {}
     for rotor, kind, name in zip(rotors, kinds, names, strict=True):
@@ -57,6 +62,26 @@ def rotor_fields(model: Model, turned_by: dict[str, str]) -> dict[str, Any]:
     fields = {"propeller": own["propeller"], "rotors": rotors}
     fields |= {"motor": own["motor"], "thrust_curve": own["thrust_curve"]}
     return fields | ({"propulsion": others} if others else {})
+
+
+def _shrink(model: Model, rotors: Sequence[dict[str, Any]], kinds: Sequence[dict[str, Any]]) -> None:
+    """Make propellers smaller whose collision shapes overlap side by side, which Gazebo allows."""
+    largest = 1.0
+    for i, j in combinations(range(len(rotors)), 2):
+        axis, other = (np.array(rotors[k].get("axis", (0.0, 0.0, 1.0))) for k in (i, j))
+        between = np.subtract(rotors[i]["position"], rotors[j]["position"])
+        along = abs(float(between @ axis))
+        size = (kinds[i]["propeller"]["diameter"] + kinds[j]["propeller"]["diameter"]) / 2
+        aside = math.sqrt(max(float(between @ between) - along**2, 0.0))
+        if abs(float(axis @ other)) > _PARALLEL and along < _STACKED * size and aside > 0:
+            largest = min(largest, aside / size)
+    if largest < 1.0:
+        for k in range(len(kinds)):
+            diameter = kinds[k]["propeller"]["diameter"] * largest
+            kinds[k]["propeller"]["diameter"] = math.floor(1e4 * diameter) / 1e4
+        model.notes.append(
+            f"rotors: their discs overlap, so that propellers are {largest:.3g} times as large"
+        )
 
 
 def motors(model: Model) -> list[tuple[Node, str, str]]:

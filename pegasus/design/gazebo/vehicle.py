@@ -90,11 +90,12 @@ def vehicle_fields(model: Model, name: str) -> dict[str, Any]:
     if any(center := rounded(whole.position)):
         fields["center_of_mass"] = center
     rotors = rotor_fields(model, hinges.turned_by)
-    add_shapes(model, surfaces)
-    if body := body_fields(model, rotors | {"wheels": wheels}):
+    joints = hinges.fields()
+    add_shapes(model, surfaces, joints)
+    if body := body_fields(model, rotors | {"surfaces": surfaces, "wheels": wheels}):
         fields["body"] = body
     fields |= rotors
-    for section, content in (("joints", hinges.fields()), ("surfaces", surfaces), ("wheels", wheels)):
+    for section, content in (("joints", joints), ("surfaces", surfaces), ("wheels", wheels)):
         fields |= {section: content} if content else {}
     if sensors := sensor_fields(model):
         fields["sensors"] = sensors
