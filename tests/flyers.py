@@ -19,6 +19,7 @@ AIRCRAFT = [
     "flying_wing",
     "omnicopter",
     "plane",
+    "rc_cessna",
     "standard_vtol",
     "tailsitter",
     "tilt_hexarotor",

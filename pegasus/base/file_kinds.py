@@ -40,7 +40,10 @@ _KINDS = {
     "mjcf": _Kind(
         "a model in MJCF", f"convert it by mujoco-usd-converter or Isaac Sim's importer, {_TO_USD}"
     ),
-    "sdf": _Kind("a model or world in SDF", f"convert it by sdf2usd of Gazebo (gz-usd), {_TO_USD}"),
+    "sdf": _Kind(
+        "a model or world in SDF",
+        "pegasus make vehicle --from FILE makes a vehicle of a model; convert a world by sdf2usd (gz-usd)",
+    ),
     "collada": _Kind("a COLLADA model", _MESH),
     "obj": _Kind("a Wavefront OBJ model", _MESH),
     "stl": _Kind("an STL mesh", _MESH),

@@ -3,6 +3,7 @@
 import logging
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -23,7 +24,17 @@ _EXIT_INTERRUPTED = 130
 
 @make.command()
 def vehicle(
-    name: Annotated[str, typer.Argument(help="Name of the vehicle, and of its file NAME.yaml.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Name of the vehicle, and of its file NAME.yaml (--from: the model's)."),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Gazebo model (SDF file or its folder) to import.")
+    ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder of models that it includes (repeatable), beside GZ_SIM_RESOURCE_PATH."),
+    ] = None,
     mass: Annotated[float | None, typer.Option(help="Mass at take-off [kg].")] = None,
     size: Annotated[float | None, typer.Option(help="Diagonal from motor to motor [m].")] = None,
     span: Annotated[float | None, typer.Option(help="Wing span of an airplane [m].")] = None,
@@ -72,11 +83,19 @@ def vehicle(
 ) -> None:
     """Create a vehicle file from size, mass, propellers, motors and battery; prompt for missing values.
 
-    With --span it is an airplane with a puller, otherwise a multirotor.
+    With --span it is an airplane with a puller, with --from a model of Gazebo, otherwise a multirotor.
     """
     from pegasus.design.vehicle_design import thrust_to_weight_notice
     from pegasus.design.vehicle_recipe import Recipe, design_airplane, design_vehicle
 
+    if source is not None:
+        _import(source, name, models or [], out, force=force)
+        return
+    if models:
+        raise ConfigError(
+            "is of an import", field="--models", value=str(models[0]), remedy="give --from as well"
+        )
+    name = _asked(name, "NAME", "Name of the vehicle", str)
     path = _target(name, out, force=force)
     for option, value in (("--area", area), ("--aspect-ratio", aspect_ratio)):
         if span is None and value is not None:
@@ -110,14 +129,29 @@ def vehicle(
         if (notice := thrust_to_weight_notice(made.design)) is not None:
             _LOG.warning(notice)
         text, notes = made.text, made.notes
+    _write(path, text, notes)
+
+
+def _import(source: Path, name: str | None, models: list[Path], out: Path, *, force: bool) -> None:
+    """Make a vehicle file of a Gazebo model."""
+    from pegasus.design.gazebo import import_gazebo
+
+    if name is not None:
+        _target(name, out, force=force)
+    made = import_gazebo(source, name=name, search=models)
+    _write(_target(made.name, out, force=force), made.text, made.notes)
+
+
+def _write(path: Path, text: str, notes: Sequence[str]) -> None:
+    """Write a vehicle file, and print notes on it."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             f"cannot be written: {error.strerror}",
             field="--out",
-            value=str(out),
+            value=str(path.parent),
             remedy="give a writable folder",
         ) from None
     for line in notes:

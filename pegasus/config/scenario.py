@@ -205,6 +205,11 @@ class VehicleSpec(StrictModel):
             raise RuntimeError(f"{self.name}: rotors named by prim; place them by `place_rotors` first")
         return placed
 
+    def propeller_diameters(self) -> list[float]:
+        """Return the diameter of the propeller of each rotor [m]; see `rotor_list`."""
+        kinds = {name: kind.propeller.diameter for name, kind in self.propulsion.items()}
+        return [kinds.get(rotor.propulsion or "", self.propeller.diameter) for rotor in self.rotor_list()]
+
 
 class OriginSpec(StrictModel):
     """Geographic place of the world's origin."""

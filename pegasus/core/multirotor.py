@@ -156,9 +156,10 @@ class Multirotor:
             self.asset: VehicleAsset = VehicleAsset(spec, file)
             self.spec = spec = self.asset.spec
             self.layout = RotorLayout.from_specs(spec.rotor_list())
-            require_rotors_apart(self.layout, spec.propeller.diameter)
+            sizes = spec.propeller_diameters()
+            require_rotors_apart(self.layout, sizes)
             require_rotors_above_ground(
-                self.layout, spec.propeller.diameter, self.asset.airframe_bottom, drawn=spec.usd is None
+                self.layout, sizes, self.asset.airframe_bottom, drawn=spec.usd is None
             )
             models = models.completed(spec)
             airframe = Airframe.of(spec)

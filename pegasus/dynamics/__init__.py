@@ -12,7 +12,13 @@ from pegasus.dynamics.ground_effect import GroundEffect
 from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
 from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.servos import Servo
-from pegasus.dynamics.thrust_curves import FadingThrust, PolynomialThrust, QuadraticThrust, ThrustCurve
+from pegasus.dynamics.thrust_curves import (
+    FadingThrust,
+    GazeboRotor,
+    PolynomialThrust,
+    QuadraticThrust,
+    ThrustCurve,
+)
 
 MOTORS: Registry[Motor] = Registry(
     "motor model",
@@ -27,6 +33,7 @@ THRUST_CURVES: Registry[ThrustCurve] = Registry(
     shipped={
         "quadratic": QuadraticThrust,
         "fading": FadingThrust,
+        "gazebo": GazeboRotor,
         "polynomial": PolynomialThrust,
         "propeller": PropellerThrust,
         "rotor": RotorThrust,
@@ -76,6 +83,7 @@ __all__ = [
     "ElectricMotor",
     "FadingThrust",
     "FirstOrderMotor",
+    "GazeboRotor",
     "GroundEffect",
     "IdealMotor",
     "LinearDrag",

@@ -4,6 +4,7 @@ Inflow is the speed of the rotor through the air along its own axis, positive wh
 thrust (climb). Torque is positive when it opposes a positive speed.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -213,6 +214,59 @@ class FadingThrust(QuadraticThrust):
         """Return the constants."""
         own = super().parameters()
         return FadingCoefficients(own.thrust_constant, own.torque_constant, self.max_airspeed)
+
+
+@dataclass(frozen=True)
+class GazeboCoefficients(FadingCoefficients):
+    """Parameters of `gazebo_rotor`."""
+
+    rotor_drag: float
+    """Force across the axis by speed and airspeed [N s^2/(m rad)]."""
+    rolling_moment: float
+    """Torque likewise [N s^2/rad]."""
+
+
+def gazebo_rotor(
+    p: GazeboCoefficients, speed: Real, air_velocity: Vec3, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return force and torque; see `GazeboRotor`."""
+    force, torque = fading_thrust(p, speed, air_velocity, air_density)
+    across = Vec3(air_velocity[0], air_velocity[1], NOTHING) * -magnitude(speed)
+    return force + across * p.rotor_drag, torque + across * p.rolling_moment
+
+
+@dataclass(frozen=True, kw_only=True)
+class GazeboRotor(FadingThrust):
+    """Rotor of Gazebo's MulticopterMotorModel: quadratic thrust, drag and rolling moment.
+
+    With the airspeed v across the axis the force is -|w| k v, and the torque -|w| m v. `max_airspeed` is that
+    of Gazebo classic; in Gazebo Sim the thrust does not depend on the airspeed.
+
+    Source: MulticopterMotorModel.cc of Gazebo Sim, after Martin and Salaun 2010, "The True Role of
+    Accelerometer Feedback in Quadrotor Control".
+    """
+
+    law: ClassVar[Any] = staticmethod(gazebo_rotor)
+
+    max_airspeed: float = math.inf
+    """V_max [m/s]; the thrust does not depend on the airspeed if left out."""
+    rotor_drag: float = 0.0
+    """k, `rotorDragCoefficient` of Gazebo's model [N s^2/(m rad)]."""
+    rolling_moment: float = 0.0
+    """m, `rollingMomentCoefficient` of Gazebo's model [N s^2/rad]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("rotor_drag", "rolling_moment"):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
+
+    def parameters(self) -> GazeboCoefficients:
+        """Return the constants."""
+        own = super().parameters()
+        return GazeboCoefficients(
+            own.thrust_constant, own.torque_constant, own.max_airspeed, self.rotor_drag, self.rolling_moment
+        )
 
 
 def polynomial_thrust(

@@ -108,7 +108,7 @@ class RotorLayout:
         return squared, 1.0 / (aside < _STACKED * radius).sum(axis=1)
 
 
-def require_rotors_apart(layout: RotorLayout, diameter: float) -> None:
+def require_rotors_apart(layout: RotorLayout, diameter: float | Sequence[float]) -> None:
     """Raise a ConfigError if the discs of two rotors overlap.
 
     Discs whose axes are parallel to 5 degrees overlap where their axes are less than a diameter apart, unless
@@ -117,44 +117,48 @@ def require_rotors_apart(layout: RotorLayout, diameter: float) -> None:
 
     Args:
         layout: The rotors.
-        diameter: Diameter of the propellers [m].
+        diameter: Diameter of the propellers [m], or that of each.
     """
+    sizes = np.broadcast_to(np.asarray(diameter, dtype=np.float64), layout.count)
     for j in range(layout.count):
         for i in range(j):
-            between = layout.position[j] - layout.position[i]
-            if between @ between >= (diameter - _TOUCH) ** 2:
+            between, pair = layout.position[j] - layout.position[i], sizes[[i, j]]
+            if between @ between >= (pair.mean() - _TOUCH) ** 2:
                 continue
             if abs(layout.axis[i] @ layout.axis[j]) > _PARALLEL:
-                overlap, stack = _overlap_side_by_side(between, layout.axis[i], diameter)
+                overlap, stack = _overlap_side_by_side(between, layout.axis[i], pair)
                 remedy = (
                     f"move them apart, make propeller.diameter smaller, or stack them {stack:.3g} m apart"
                 )
             else:
-                overlap = _overlap_of_tilted(layout, i, j, diameter / 2)
+                overlap = _overlap_of_tilted(layout, i, j, pair / 2)
                 remedy = "move them apart, make propeller.diameter smaller, or tilt them less"
             if overlap > _TOUCH:
+                told = " and ".join(dict.fromkeys(f"{size:g}" for size in pair))
                 raise ConfigError(
                     f"its disc and that of rotor {i} overlap by {overlap:.3g} m: propellers of "
-                    f"{diameter:g} m, centres {np.sqrt(between @ between):.3g} m apart",
+                    f"{told} m, centres {np.sqrt(between @ between):.3g} m apart",
                     field=f"rotors.{j}.position",
                     value=_vector(layout.position[j]),
                     remedy=remedy,
                 )
 
 
-def require_rotors_above_ground(layout: RotorLayout, diameter: float, lowest: float, *, drawn: bool) -> None:
+def require_rotors_above_ground(
+    layout: RotorLayout, diameter: float | Sequence[float], lowest: float, *, drawn: bool
+) -> None:
     """Raise a ConfigError if a rotor reaches as low as the airframe: it would strike the ground first.
 
     Args:
         layout: The rotors.
-        diameter: Diameter of the propellers [m].
+        diameter: Diameter of the propellers [m], or that of each.
         lowest: Lowest z of the airframe in the body frame [m]; infinite if nothing of it collides.
         drawn: Whether the airframe is drawn from the vehicle's file.
     """
     if not np.isfinite(lowest):
         return
     flat = np.sqrt(np.maximum(1.0 - layout.axis[:, 2] ** 2, 0.0))
-    bottom = layout.position[:, 2] - diameter / 2 * flat
+    bottom = layout.position[:, 2] - np.asarray(diameter) / 2 * flat
     worst = int(bottom.argmin())
     if bottom[worst] <= lowest + _TOUCH:
         gear = "lengthen body.leg_height" if drawn else "add landing gear that collides to the USD model"
@@ -216,15 +220,15 @@ def largest_lift(layout: RotorLayout, motor: Motor, curve: ThrustCurve, air_dens
     return float((thrust.T * layout.axis[:, 2]).max(axis=0).sum())
 
 
-def _overlap_side_by_side(between: Array, axis: Array, diameter: float) -> tuple[float, float]:
+def _overlap_side_by_side(between: Array, axis: Array, diameters: Array) -> tuple[float, float]:
     """Return the overlap of two parallel discs, and the distance at which they could be stacked [m]."""
     along = abs(float(between @ axis))
     across = np.sqrt(max(float(between @ between) - along * along, 0.0))
-    stack = _LEAST_GAP * diameter
-    return (0.0 if along >= stack - _TOUCH else diameter - float(across)), stack
+    stack = _LEAST_GAP * float(diameters.max())
+    return (0.0 if along >= stack - _TOUCH else float(diameters.mean() - across)), stack
 
 
-def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, radius: float) -> float:
+def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, radii: Array) -> float:
     """Return the length that two discs have in common on the line where their planes intersect [m]."""
     normals, centers = layout.axis[[i, j]], layout.position[[i, j]]
     line = np.cross(*normals)
@@ -233,7 +237,7 @@ def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, radius: float) -> fl
         np.stack([*normals, line]), [*np.einsum("ij,ij->i", normals, centers), line @ centers.mean(axis=0)]
     )
     middle = (centers - point) @ line
-    squares = radius**2 - ((centers - point - middle[:, None] * line) ** 2).sum(axis=1)
+    squares = radii**2 - ((centers - point - middle[:, None] * line) ** 2).sum(axis=1)
     if squares.min() < 0:
         return 0.0
     half = np.sqrt(squares)

@@ -11,6 +11,7 @@ from pxr import UsdPhysics
 
 from pegasus import Multirotor
 from tests.cli_rig import pegasus
+from tests.design import gazebo_models
 
 __all__ = ["pegasus"]
 
@@ -52,6 +53,30 @@ def test_a_vehicle_is_made(pegasus, tmp_path):
         assert formula in text
     assert Multirotor("mine.yaml").name == "mine"
     assert pegasus("show", "vehicle", "mine.yaml")[0] == 0
+
+
+def test_a_gazebo_model_is_imported(pegasus, tmp_path):
+    """The vehicle of a model would have another name, not load, or hide what is not carried over."""
+    model = gazebo_models.quad(tmp_path / "models")
+    code, out, err = pegasus("make", "vehicle", **{"from": str(model)})
+    assert (code, err) == (0, "")
+    assert "plugin gz::sim::systems::MotorFailureSystem: no counterpart\n" in out
+    assert out.endswith("my_quad.yaml: fly it by this path, or see `pegasus show vehicle my_quad.yaml`\n")
+    assert Multirotor("my_quad.yaml").spec.mass == 1.54
+    assert "MotorFailureSystem" in (tmp_path / "my_quad.yaml").read_text()
+    code, _, err = pegasus("make", "vehicle", **{"from": str(model)})
+    assert (code, err) == (
+        2, "pegasus: my_quad.yaml: NAME = 'my_quad': already exists; choose another name, or add --force\n"
+    )  # fmt: skip
+    assert pegasus("make", "vehicle", "other", out="deep", **{"from": str(model / "model.sdf")})[0] == 0
+    assert yaml.safe_load((tmp_path / "deep/other.yaml").read_text())["name"] == "other"
+    code, _, err = pegasus("make", "vehicle", "mine", models="models", **QUAD)
+    assert (code, err) == (2, "pegasus: --models = 'models': is of an import; give --from as well\n")
+    code, _, err = pegasus("make", "vehicle", **QUAD)
+    assert (code, err) == (
+        2,
+        "pegasus: NAME: is required; give it (Name of the vehicle), or use a terminal\n",
+    )
 
 
 def test_out_and_force(pegasus, tmp_path):

@@ -89,6 +89,7 @@ def test_px4_names_of_vehicles():
     """A vehicle would be unknown under the name that PX4 gives it."""
     assert find("vehicles", "gz_x500") == find("vehicles", "x500")
     assert find("vehicles", "gz_standard_vtol").stem == "standard_vtol"
+    assert find("vehicles", "gz_rc_cessna").stem == "rc_cessna"
     with pytest.raises(ConfigError, match="no such vehicle"):
         find("vehicles", "gz_lawnmower")
     with pytest.raises(ConfigError, match="no such world"):

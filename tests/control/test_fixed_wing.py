@@ -50,12 +50,13 @@ def flown_circle(world, model="plane", speed=13.0):
     return np.abs(errors).max(axis=0)
 
 
-def test_it_keeps_circle_height_and_airspeed():
+@pytest.mark.parametrize(
+    ("model", "airspeed", "largest"), [("plane", 13.0, (0.5, 0.3, 0.2)), ("rc_cessna", 14.0, (1.2, 0.4, 0.5))]
+)
+def test_it_keeps_circle_height_and_airspeed(model, airspeed, largest):
     """If this fails, guidance or total energy control has a steady error in calm air."""
-    radius, height, speed = flown_circle("flat")
-    assert radius < 0.5
-    assert height < 0.3
-    assert speed < 0.2
+    # The servos of the second one lag by 0.1 s: its errors die away over a minute.
+    assert (flown_circle("flat", model, airspeed) < largest).all()
 
 
 def test_wind_and_gusts_move_it_little():

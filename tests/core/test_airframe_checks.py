@@ -75,6 +75,24 @@ def test_rotors_that_pass_each_other(rotors):
     require_rotors_apart(layout(*rotors), 0.25)
 
 
+def test_rotors_of_several_sizes():
+    """A small pusher would be checked with the size of the large lift rotors, or the other way round."""
+    large = [{"position": [x, y, 0.1], "direction": "ccw"} for x in (0.3, -0.3) for y in (0.3, -0.3)]
+    pusher = {"position": [0.0, 0.0, 0.1], "axis": [1, 0, 0], "direction": "cw", "propulsion": "pusher"}
+    kind = {"motor": QUAD["motor"], "thrust_curve": QUAD["thrust_curve"], "propeller": {"diameter": 0.1}}
+    described = QUAD | {"rotors": [*large, pusher], "propulsion": {"pusher": kind}}
+    assert Multirotor(described).spec.propeller_diameters() == [0.25] * 4 + [0.1]
+    kind["propeller"]["diameter"] = 0.6
+    with pytest.raises(
+        ConfigError, match=r"rotors\.4\.position.*strike the ground first|propellers of 0.25 and 0.6 m"
+    ):
+        Multirotor(described)
+    pair = layout(((0, 0, 0), (0, 0, 1)), ((0.2, 0, 0), (0, 0, 1)))
+    require_rotors_apart(pair, [0.3, 0.1])
+    with pytest.raises(ConfigError, match=r"overlap by 0\.05 m: propellers of 0\.3 and 0\.2 m"):
+        require_rotors_apart(pair, [0.3, 0.2])
+
+
 def test_the_overlap_of_tilted_discs_is_that_of_their_points():
     """Separate rotor discs would be refused, or overlapping ones pass: 300 pairs against sampled points."""
     rng = np.random.default_rng(5)

@@ -71,7 +71,12 @@ TILTING = {
     "propulsion": {
         "pusher": {
             "motor": {"model": "ideal", "max_speed": 1500.0},
-            "thrust_curve": {"model": "fading", "thrust_constant": 5e-6, "moment_ratio": 0.01},
+            "thrust_curve": {
+                "model": "gazebo",
+                "thrust_constant": 5e-6,
+                "moment_ratio": 0.01,
+                "rotor_drag": 1e-4,
+            },
         }
     },
     "joints": {

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pegasus.base.errors import ConfigError
-from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust
+from pegasus.base.step_math import Vec3
+from pegasus.dynamics import FadingThrust, GazeboRotor, PolynomialThrust, PropellerThrust, QuadraticThrust
 
 RHO = np.array([[1.225]])
 STILL = np.zeros((1, 1))
@@ -151,3 +152,24 @@ def test_impossible_parameters_are_refused(make):
     """An incomplete curve would fail, or give no thrust, during a flight."""
     with pytest.raises(ConfigError):
         make()
+
+
+def test_gazebo_rotor_by_its_vectors():
+    """Drag or rolling moment would differ from Gazebo's, which takes them across the axis in the world."""
+    k, m, c, ratio = 8e-5, 2e-6, 9e-6, 0.02
+    curve = GazeboRotor(thrust_constant=c, moment_ratio=ratio, rotor_drag=k, rolling_moment=m)
+    rng, axis = np.random.default_rng(4), np.array([0.0, 0.0, 1.0])
+    for _ in range(100):
+        speed, velocity = rng.uniform(-900, 900), rng.normal(size=3) * 20
+        force, torque = GazeboRotor.law(curve.parameters(), speed, Vec3(*velocity), 1.2)
+        across = velocity - (velocity @ axis) * axis
+        thrust = c * speed * abs(speed)
+        assert list(force) == pytest.approx(list(thrust * axis - abs(speed) * k * across))
+        assert list(torque) == pytest.approx(list(thrust * ratio * axis - abs(speed) * m * across))
+    fading = GazeboRotor(thrust_constant=c, moment_ratio=ratio, max_airspeed=25.0)
+    still = FadingThrust(thrust_constant=c, moment_ratio=ratio, max_airspeed=25.0)
+    air = Vec3(3.0, -2.0, 5.0)
+    one, other = (type(x).law(x.parameters(), 500.0, air, 1.2) for x in (fading, still))
+    assert [list(v) for v in one] == [list(v) for v in other]
+    with pytest.raises(ConfigError, match=r"rotor_drag = -1\.0: must be at least 0 and finite"):
+        GazeboRotor(thrust_constant=c, moment_ratio=ratio, rotor_drag=-1.0)

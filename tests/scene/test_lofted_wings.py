@@ -111,7 +111,9 @@ def test_a_wrong_shape_is_one_line():
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["plane", "standard_vtol", "tiltrotor", "tailsitter", "flying_wing"])
+@pytest.mark.parametrize(
+    "name", ["plane", "rc_cessna", "standard_vtol", "tiltrotor", "tailsitter", "flying_wing"]
+)
 def test_every_joint_of_an_aircraft_is_drawn(name):
     """A flap would not be seen, or wings be drawn with faces inward."""
     spec, source = load_vehicle(name)

@@ -10,9 +10,9 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.text_files import is_number
+from pegasus.base.xml_files import Element, read_xml
 from pegasus.dynamics.wings.derivatives import AirframeDerivatives, Coefficient, Expansion
 from pegasus.dynamics.wings.jsbsim_tables import Grid, looked_up
-from pegasus.dynamics.wings.xml_lines import Element, read_xml
 
 CONTROLS = ("fcs/elevator-pos-rad", "fcs/left-aileron-pos-rad", "fcs/rudder-pos-rad")
 """Properties of control surfaces, in the order of the airframe's controls."""

@@ -11,8 +11,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.text_files import is_number
+from pegasus.base.xml_files import Element
 from pegasus.dynamics.wings.derivatives import Coefficient
-from pegasus.dynamics.wings.xml_lines import Element
 
 _ANGLES = {
     "aero/alpha-rad": ("alpha", 1.0),

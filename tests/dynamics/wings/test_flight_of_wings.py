@@ -191,9 +191,8 @@ def test_stall():
     assert stall_speed(vehicle, environment=AIR) == pytest.approx(expected, rel=1e-3)
 
 
-GAINING = {"flying_wing": 0.005, "tailsitter": 0.02}
-"""Largest shares of states in which formulas of Gazebo give energy: `advanced_lift_drag` in flight backwards
-with rotation, and `lift_drag` with `cm_delta`."""
+GAINING = {"tailsitter": 0.02}
+"""Largest shares of states in which formulas of Gazebo give energy: `lift_drag` with `cm_delta`."""
 
 
 @cache

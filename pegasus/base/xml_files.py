@@ -7,6 +7,9 @@ from xml.parsers import expat
 
 from pegasus.base.errors import ConfigError
 
+_DEEPEST = 100
+"""Largest number of elements within each other."""
+
 
 @dataclass
 class Element:
@@ -33,13 +36,22 @@ def read_xml(path: Path) -> Element:
         path: The file.
 
     Raises:
-        ConfigError: If the file cannot be read, or is not XML.
+        ConfigError: If the file cannot be read, is not XML, declares entities, or nests elements too deeply.
     """
     parser = expat.ParserCreate()
     document = Element("document", {}, 0)
     open_elements = [document]
 
+    def refused(problem: str, remedy: str) -> ConfigError:
+        return ConfigError(f"line {parser.CurrentLineNumber}: {problem}", file=path, remedy=remedy)
+
+    def entity(name: str, *_: object) -> None:
+        # Entities expand without bound, or read other files.
+        raise refused(f"declares the entity {name}; entities are not read", "write their text in their place")
+
     def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(open_elements) > _DEEPEST:
+            raise refused(f"<{tag}> is nested deeper than {_DEEPEST} elements", "flatten the file")
         made = Element(tag, attributes, parser.CurrentLineNumber)
         open_elements[-1].children.append(made)
         open_elements.append(made)
@@ -51,7 +63,7 @@ def read_xml(path: Path) -> Element:
         open_elements[-1].text += text
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = content
+    parser.CharacterDataHandler, parser.EntityDeclHandler = content, entity
     try:
         parser.Parse(path.read_bytes(), True)
     except OSError as error:
