@@ -1,0 +1,6 @@
+"""Tasks that are shipped."""
+
+from pegasus.learn.tasks.hover import Hover, RecoverFromThrow
+from pegasus.learn.tasks.track import TrackTrajectory
+
+__all__ = ["Hover", "RecoverFromThrow", "TrackTrajectory"]
