@@ -1,5 +1,6 @@
 """C++ text of traces: a straight line of operations on one row, or on several rows side by side."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ _ROW = 8
 """Numbers of a packed row of tables: one line of a cache in double precision."""
 
 
-def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
+def source_of_trace(trace: Trace, *, single: bool, lanes: int, planar: bool = False) -> str:
     """Return the body of a C++ function of (columns, part, first, last, step, steps) that runs a trace.
 
     `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart, or how long a
@@ -33,13 +34,15 @@ def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
         trace: The trace.
         single: Compute in single precision.
         lanes: Number of rows side by side, 1 for one after another.
+        planar: Columns hold all rows of their first number, then those of the second, and so on; arrays have
+            room for whole lanes.
     """
-    return _Text(trace, single=single, lanes=lanes).text()
+    return _Text(trace, single=single, lanes=lanes, planar=planar).text()
 
 
 class _Text:
-    def __init__(self, trace: Trace, *, single: bool, lanes: int) -> None:
-        self._trace, self._single, self._lanes = trace, single, lanes
+    def __init__(self, trace: Trace, *, single: bool, lanes: int, planar: bool) -> None:
+        self._trace, self._single, self._lanes, self._planar = trace, single, lanes, planar
         self._places = {c.name: k for k, c in enumerate(trace.inputs)}
         self._carried = {c.name for c, _ in trace.outputs} & set(self._places)
         self._fixed = self._uniform_symbols()
@@ -61,6 +64,7 @@ class _Text:
         lines += [f"const px_whole w{k} = (px_whole)columns.data[part + {total + k}];" for k in tables]
         # Rows of some arrays are longer than what is used of them; of others the length is known.
         widths = {k: f"w{k}" if c.rows else str(c.size) for k, c in (*moving, *results)}
+        buffered = self._lanes > 1 and not self._planar
         for k, c in enumerate(trace.inputs):
             if c.uniform:
                 row = f" + step % {c.length} * {c.size}" if c.length else ""
@@ -71,10 +75,11 @@ class _Text:
         body = self._branched(varying, kept) if self._lanes == 1 else self._statements(varying)
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
         for k, c in (*moving, *results):
-            if c.rows:
+            if c.rows or self._planar:
                 lines.append(f"long long w{k} = columns.data[part + {total + k}];")
-            lines.append(f"{types[k]}* p{k} = c{k} + row * {widths[k]};")
-        if self._lanes > 1:
+            step = "row" if self._planar else f"row * {widths[k]}"
+            lines.append(f"{types[k]}* p{k} = c{k} + {step};")
+        if buffered:
             lines += [f"{types[k]} b{k}[{c.size * self._lanes}];" for k, c in (*moving, *results)]
             lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
             lines += [f"px_take(p{k}, {widths[k]}, {c.size}, left, b{k});" for k, c in moving]
@@ -83,7 +88,7 @@ class _Text:
         for k, c in moving:
             kind = _TYPES[c.kind] if c.name in self._carried else f"const {_TYPES[c.kind]}"
             load = f"{_TYPES[c.kind][:-1]}_load"
-            lines += [f"{kind} i{k}_{n} = {load}(p{k}, {widths[k]}, {n});" for n in self._read(c)]
+            lines += [f"{kind} i{k}_{n} = {load}({self._at(k, widths[k], n)});" for n in self._read(c)]
         for k, c, _ in outputs:
             lines += [f"{_TYPES[c.kind]} o{k}_{n} = {_TYPES[c.kind]}(0);" for n in range(c.size)]
         loop = bool(self._carried)
@@ -101,8 +106,8 @@ class _Text:
             lines.append("}")
         for k, c in results:
             store = f"{_TYPES[c.kind][:-1]}_store"
-            lines += [f"{store}(p{k}, {widths[k]}, {n}, o{k}_{n});" for n in range(c.size)]
-        if self._lanes > 1:
+            lines += [f"{store}({self._at(k, widths[k], n)}, o{k}_{n});" for n in range(c.size)]
+        if buffered:
             lines.append(f"if (left < {self._lanes}) {{")
             for k, c in results:
                 width = f"columns.data[part + {total + k}]" if c.rows else c.size
@@ -115,6 +120,10 @@ class _Text:
             f"#define PEGASUS_LANES {self._lanes}",
         ]
         return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
+
+    def _at(self, k: int, width: str, n: int) -> str:
+        """Return address, distance of rows and place of number n of column k for loads and stores."""
+        return f"p{k} + {n} * w{k}, 1, 0" if self._planar else f"p{k}, {width}, {n}"
 
     def _read(self, column: Column) -> list[int]:
         """Return the components of an input that are read; all if it is handed on."""
@@ -219,8 +228,10 @@ class _Text:
 
     def _literal(self, x: float) -> str:
         if self._single:
+            # A guard against a division by zero is not to become zero.
+            least = float(np.finfo(np.float32).tiny)
             with np.errstate(over="ignore"):
-                x = float(np.float32(x))
+                x = float(np.float32(x)) if x == 0.0 or not abs(x) < least else math.copysign(least, x)
         if x != x:
             return "px_real(NAN)"
         if abs(x) == float("inf"):

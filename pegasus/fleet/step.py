@@ -1,0 +1,88 @@
+"""Step of a row of a fleet: air at its place, commands, integration and battery, as one function."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pegasus.base.step_math import NOTHING, Real, Reals, Vec3
+from pegasus.dynamics.battery_step import Cells, Demand, Supply, drawn, updated
+from pegasus.environment.samples import SampledLaws, sample_at
+from pegasus.model.machine import Machine
+from pegasus.step.integrator import advance
+from pegasus.step.values import Air, Inputs, State
+
+NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the commanded speeds of motors without a battery [rad/s]."""
+
+    lowest_speed: Real
+    highest_speed: Real
+
+
+@dataclass(frozen=True)
+class FleetStep:
+    """Step function of a row: what is the same for all rows and known when it is traced."""
+
+    laws: SampledLaws
+    """Laws of gravity, air and wind."""
+    places: Any
+    """Parameters of these laws."""
+    altitude: float
+    """Altitude of the world's origin [m]."""
+    rate: float
+    """Steps per second [Hz]."""
+
+    def __call__(
+        self,
+        machine: Machine,
+        limits: Limits,
+        cells: Cells | None,
+        supply: Supply | None,
+        state: State,
+        command: Reals,
+        step_count: int,
+    ) -> dict[str, Any]:
+        """Return the columns of a row after a step; those with names of arguments are handed on.
+
+        Args:
+            machine: Model of the vehicle.
+            limits: Limits of its motors, without a battery.
+            cells: Parameters of its battery; None without one.
+            supply: State of the battery.
+            state: Its state.
+            command: Its commands by channel.
+            step_count: Number of its steps before this one.
+        """
+        dt, t = 1.0 / self.rate, Real(step_count) / self.rate
+        found = sample_at(self.laws, self.places, state.position, t, self.altitude)
+        lowest, highest, voltage = limits.lowest_speed, limits.highest_speed, 0.0
+        if supply is not None:
+            lowest, highest, voltage = supply.lowest_speed, supply.highest_speed, supply.voltage
+        inputs = Inputs(command, lowest, highest, voltage, found["gravity"], NO_VECTOR, NO_VECTOR)
+        air = Air(found.get("wind_velocity", NO_VECTOR), found.get("air_density", 0.0))
+        end = advance(machine, state, inputs, air, None, None, None, dt)
+        place, fault = end.free_position, end.fault
+        # An infinite number times 0 is not a number, which is not equal to itself.
+        far = (place[0] + place[1] + place[2]) * 0.0
+        if far != far:
+            fault = 2.0
+        results: dict[str, Any] = {
+            "position": place,
+            "orientation": end.free_orientation,
+            "velocity": end.free_velocity,
+            "angular_velocity": end.free_angular_velocity,
+            "rotor_speed": end.rotor_speed,
+            "motor_state": end.motor_state,
+            "joint_angle": end.joint_angle,
+            "fault": fault,
+            "step_count": step_count + 1,
+        }
+        if supply is not None and cells is not None:
+            demand = Demand(end.shaft_power, end.electrical_power, 1.0, 1.0, 1.0, 1.0)
+            power = drawn(cells, supply, demand, dt)
+            parts = {f.name: getattr(supply, f.name) for f in fields(Supply)}
+            parts["work"], parts["work_steps"] = power.work, power.work_steps
+            results[""], _ = updated(cells, Supply(**parts), demand, dt)
+        return results
