@@ -118,7 +118,8 @@ class Fault:
 
         These columns of the vehicle are neutral before the first fault acts: the shares `drive`,
         `kept_speed`, `thrust_share`, `torque_share`, `charge_share`, `voltage_share` and `capacity_share` and
-        the factor `resistance_share` 1, `fault_force`, `fault_torque`, `command_delay` and `command_held` 0.
+        the factor `resistance_share` 1, `fault_force`, `fault_torque`, `command_delay` and `command_held` 0,
+        `override`, which takes the place of commands, NaN.
         See `pegasus.step.values.Effects`.
 
         Args:
@@ -319,7 +320,8 @@ FAULTS: Registry[Fault] = Registry(
         "thrust_loss": f"{_ROOM}.rotor_faults:ThrustLoss",
         "motor_stuck": f"{_ROOM}.rotor_faults:MotorStuck",
         "motor_seized": f"{_ROOM}.rotor_faults:MotorSeized",
-        "command_delay": f"{_ROOM}.rotor_faults:CommandDelay",
+        "servo_stuck": f"{_ROOM}.channel_faults:ServoStuck",
+        "command_delay": f"{_ROOM}.channel_faults:CommandDelay",
         "voltage_drop": f"{_ROOM}.rotor_faults:VoltageDrop",
         "propeller_imbalance": f"{_ROOM}.propeller_faults:PropellerImbalance",
         "blade_loss": f"{_ROOM}.propeller_faults:BladeLoss",

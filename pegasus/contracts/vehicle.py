@@ -130,24 +130,8 @@ class MachineVehicle(Vehicle, Protocol):
         """Models of the step: one for all copies, or one for each of a varied vehicle."""
 
     @property
-    def mass(self) -> float:
-        """Mass of one vehicle [kg]."""
-
-    @property
-    def inertia(self) -> Array:
-        """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
-
-
-class Rotorcraft(Vehicle, Protocol):
-    """N vehicles that are commanded by the speeds of their rotors; copies may differ in `parameters`."""
-
-    @property
     def spec(self) -> VehicleSpec:
         """Description of the vehicle."""
-
-    @property
-    def file(self) -> Path | None:
-        """File of the vehicle; None without one."""
 
     @property
     def layout(self) -> RotorLayout:
@@ -164,6 +148,14 @@ class Rotorcraft(Vehicle, Protocol):
     @property
     def inertia(self) -> Array:
         """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
+
+
+class Rotorcraft(MachineVehicle, Protocol):
+    """N vehicles that are commanded by the speeds of their rotors alone."""
+
+    @property
+    def file(self) -> Path | None:
+        """File of the vehicle; None without one."""
 
     @property
     def center_of_mass(self) -> Array:
@@ -186,8 +178,22 @@ class Rotorcraft(Vehicle, Protocol):
         """Estimator of its state, of the class `Estimator`; None without one."""
 
 
+def as_machine(vehicle: Vehicle) -> MachineVehicle:
+    """Return a vehicle with a model of elements, for a part that needs them.
+
+    Args:
+        vehicle: The vehicle.
+
+    Raises:
+        ConfigError: If it has none.
+    """
+    if not hasattr(vehicle, "layout"):
+        raise ConfigError("has no rotors", field="vehicle", value=vehicle.name)
+    return cast("MachineVehicle", vehicle)
+
+
 def as_rotorcraft(vehicle: Vehicle) -> Rotorcraft:
-    """Return a vehicle that is commanded by the speeds of its rotors, for a part that needs them.
+    """Return a vehicle that is commanded by the speeds of its rotors alone, for a part that needs them.
 
     Args:
         vehicle: The vehicle.
@@ -195,10 +201,26 @@ def as_rotorcraft(vehicle: Vehicle) -> Rotorcraft:
     Raises:
         ConfigError: If it takes other commands.
     """
-    if not are_rotors(vehicle.channels):
-        raise ConfigError(
-            f"is not commanded by the speeds of rotors, but by {'; '.join(map(str, vehicle.channels))}",
-            field="vehicle",
-            value=vehicle.name,
-        )
+    _require_speeds(vehicle, len(vehicle.channels))
     return cast("Rotorcraft", vehicle)
+
+
+def as_propelled(vehicle: Vehicle) -> MachineVehicle:
+    """Return a vehicle whose first channels are the speeds of its rotors, whatever follows them.
+
+    Args:
+        vehicle: The vehicle.
+
+    Raises:
+        ConfigError: If it takes other commands.
+    """
+    machine = as_machine(vehicle)
+    _require_speeds(vehicle, machine.rotor_count)
+    return machine
+
+
+def _require_speeds(vehicle: Vehicle, count: int) -> None:
+    if not are_rotors(vehicle.channels[:count]):
+        channels = "; ".join(map(str, vehicle.channels))
+        message = f"is not commanded by the speeds of rotors, but by {channels}"
+        raise ConfigError(message, field="vehicle", value=vehicle.name)

@@ -79,4 +79,7 @@ class CommandLine:
             late = self._lag == lag
             arrived[late] = self._sent[-1 - lag][late]
         self._reached = np.where(held, self._reached, arrived)
-        columns["override"][...] = np.where(held | (self._lag > 0), self._reached, np.nan)
+        override = columns["override"]
+        # A servo that is stuck does not wait for commands.
+        late = np.isnan(override) & (held | (self._lag > 0))
+        override[late] = self._reached[late]

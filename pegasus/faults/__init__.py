@@ -5,6 +5,7 @@ from pegasus.contracts.fault_condition import QUANTITIES, Region
 from pegasus.core.injection import FaultEvent
 from pegasus.faults.battery_faults import BatteryCold, BatteryEmpty, CellFailure
 from pegasus.faults.body_faults import BirdStrike, WindShock
+from pegasus.faults.channel_faults import CommandDelay, ServoStuck
 from pegasus.faults.field_faults import (
     FieldFault,
     SensorBias,
@@ -19,7 +20,6 @@ from pegasus.faults.link_faults import LinkDelay, LinkDuplicate, LinkFault, Link
 from pegasus.faults.payload_faults import PayloadLoss, PayloadShift
 from pegasus.faults.propeller_faults import BladeLoss, PropellerImbalance
 from pegasus.faults.rotor_faults import (
-    CommandDelay,
     MotorLoss,
     MotorSeized,
     MotorStuck,
@@ -69,6 +69,7 @@ __all__ = [
     "SensorSpikes",
     "SensorStuck",
     "SensorWrongAxis",
+    "ServoStuck",
     "ThrustLoss",
     "VoltageDrop",
     "WindShock",

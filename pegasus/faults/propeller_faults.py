@@ -11,7 +11,7 @@ from pegasus.base.frames import cross, rotate
 from pegasus.base.random_numbers import philox, uniform
 from pegasus.base.step_math import Word, cos, sin
 from pegasus.contracts.fault import Injection
-from pegasus.contracts.vehicle import as_rotorcraft
+from pegasus.contracts.vehicle import as_machine
 from pegasus.faults.rotor_faults import RotorFault
 
 
@@ -28,7 +28,7 @@ def add_imbalance_force(injection: Injection, rotor: int, unbalance: float, dt: 
         dt: Length of the step [s].
     """
     vehicle = injection.vehicle
-    columns, layout = vehicle.columns, as_rotorcraft(vehicle).layout
+    columns, layout = vehicle.columns, as_machine(vehicle).layout
     axis_x, axis_y, _ = (axes[rotor] for axes in layout.frames())
     phase, parameters = injection.state["phase"], vehicle.parameters
     for row in np.flatnonzero(injection.intensity > 0.0).tolist():
@@ -103,7 +103,7 @@ class BladeLoss(RotorFault):
 
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Scale thrust and torque, and add the force of the step."""
-        columns, propeller = injection.vehicle.columns, as_rotorcraft(injection.vehicle).spec.propeller
+        columns, propeller = injection.vehicle.columns, as_machine(injection.vehicle).spec.propeller
         left = 1.0 - injection.intensity / propeller.blade_count
         columns["thrust_share"][:, self.rotor] *= left
         columns["torque_share"][:, self.rotor] *= left

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
-from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
+from pegasus.contracts.vehicle import Vehicle, as_machine, as_propelled
 
 
 def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
@@ -18,7 +18,7 @@ def require_rotor(vehicle: Vehicle, rotor: int | None) -> None:
         rotor: The number; None for all rotors.
     """
     if rotor is not None:
-        last = as_rotorcraft(vehicle).rotor_count - 1
+        last = as_propelled(vehicle).rotor_count - 1
         whole = isinstance(rotor, int | np.integer) and 0 <= rotor <= last
         require(whole, "rotor", rotor, f"must be a rotor of {vehicle.name!r}, from 0 to {last}")
 
@@ -54,10 +54,15 @@ class RotorsFault(Fault):
         """Raise a ConfigError if the vehicle has no such rotor."""
         require_rotor(vehicle, self.rotor)
 
-    @property
-    def rotors(self) -> slice:
-        """Rotors that fail."""
-        return slice(None) if self.rotor is None else slice(self.rotor, self.rotor + 1)
+    def rotors(self, vehicle: Vehicle) -> slice:
+        """Return the channels of the rotors that fail.
+
+        Args:
+            vehicle: The vehicle.
+        """
+        if self.rotor is None:
+            return slice(0, as_machine(vehicle).rotor_count)
+        return slice(self.rotor, self.rotor + 1)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,8 @@ class MotorStuck(RotorsFault):
 
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Hold the commands."""
-        injection.vehicle.columns["command_held"][injection.active, self.rotors] = 1.0
+        vehicle = injection.vehicle
+        vehicle.columns["command_held"][injection.active, self.rotors(vehicle)] = 1.0
 
 
 @dataclass(frozen=True)
@@ -113,26 +119,6 @@ class MotorSeized(RotorFault):
         """Stop the rotor."""
         for name in ("kept_speed", "drive"):
             injection.vehicle.columns[name][injection.active, self.rotor] = 0.0
-
-
-@dataclass(frozen=True)
-class CommandDelay(RotorsFault):
-    """Commands that arrive late at the speed controllers, as by a busy bus."""
-
-    delay: float = 0.05
-    """Delay, rounded to steps [s]."""
-
-    takes_ramp: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 < self.delay <= 10, "delay", self.delay, "must be above 0 s and at most 10 s")
-
-    def actuate(self, injection: Injection, t: float, dt: float) -> None:
-        """Delay the commands."""
-        vehicle = injection.vehicle
-        steps = max(1, round(self.delay * vehicle.physics_rate))
-        vehicle.columns["command_delay"][injection.active, self.rotors] += steps
 
 
 @dataclass(frozen=True)
@@ -149,4 +135,5 @@ class VoltageDrop(RotorsFault):
     def actuate(self, injection: Injection, t: float, dt: float) -> None:
         """Scale the commanded speed within the motor's limits."""
         left = 1.0 - injection.intensity * (1.0 - self.share)
-        injection.vehicle.columns["drive"][:, self.rotors] *= left[:, None]
+        vehicle = injection.vehicle
+        vehicle.columns["drive"][:, self.rotors(vehicle)] *= left[:, None]

@@ -16,6 +16,7 @@ from pegasus.session.session import Session
 
 _REQUIRED = {
     "rotor": 0,
+    "joint": "aileron",
     "sensor": "imu",
     "field": "angular_velocity",
     "link": "ros2",

@@ -32,7 +32,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import as_rotorcraft
+from pegasus.contracts.vehicle import as_machine
 from pegasus.core.compiled_sensor import INPUTS, CompiledSensor
 from pegasus.environment.atmosphere import UsStandardAtmosphere1976
 from pegasus.sensors.imu_rows import ImuParameters, ImuRows, erroneous
@@ -227,7 +227,7 @@ class IMU(CompiledSensor):
                 rate_range=self.gyroscope.range,
                 force_range=self.accelerometer.range,
                 reading_time=1 / self.rate_hz,
-                blades=float(as_rotorcraft(self.vehicle).spec.propeller.blade_count) if shown else 0.0,
+                blades=float(as_machine(self.vehicle).spec.propeller.blade_count) if shown else 0.0,
                 errs=int(self.gyroscope.errs or self.accelerometer.errs),
             ),
             "gyroscope": self.gyroscope.at_rate(self.rate_hz),
@@ -272,7 +272,7 @@ class IMU(CompiledSensor):
         shaken = self.vibration.present
         axis, spin = np.zeros((0, 3)), np.zeros(0)
         if shaken:
-            layout = as_rotorcraft(self.vehicle).layout
+            layout = as_machine(self.vehicle).layout
             axis, spin = layout.axis, layout.spin
         cosine, sine, passage = self.vibration.vectors(axis, spin)
         self.is_fed = shaken
