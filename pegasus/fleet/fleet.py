@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.tracing import uniform_values
+from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
 from pegasus.fleet.columns import columns_of, planar, view
@@ -112,6 +113,16 @@ class Fleet:
         start = self._model.start | numbers
         self._start = columns_of([c for c in every if not c.uniform], start, self.count, self.dtype)
         self._use(self._rows(self._start, np.arange(self.count)), tables)
+
+    @property
+    def vehicle(self) -> Multirotor:
+        """Vehicle that the rows are copies of, in no simulation."""
+        return self._model.vehicle
+
+    @property
+    def environment(self) -> Environment:
+        """Gravity, air and wind."""
+        return self._model.environment
 
     @property
     def channels(self) -> tuple[Channel, ...]:

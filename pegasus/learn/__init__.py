@@ -1,7 +1,31 @@
 """Policies that learn to fly: tasks, Gymnasium's environments, training, and policies as backends."""
 
+from importlib import import_module
+from typing import Any
+
 from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.flights import Flights, evaluate
+from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
-__all__ = ["Draws", "Episodes", "Task", "Term"]
+_LATER = {
+    "FleetEnv": "environment",
+    "SingleEnv": "environment",
+    "Sb3Env": "sb3",
+    "PolicyController": "policy_controller",
+    "Training": "training",
+    "Layer": "policy_file",
+    "Description": "policy_file",
+    "write_policy": "policy_file",
+}
+"""Names whose modules need packages of the extra `learn`."""
+
+__all__ = ["TASKS", "Draws", "Episodes", "Flights", "Task", "Term", "evaluate", "register", *_LATER]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)

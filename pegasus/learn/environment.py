@@ -1,7 +1,7 @@
 """Gymnasium's vector environment of a task, and the environment of one row."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,7 @@ from pegasus.learn.flights import Flights
 from pegasus.learn.task import Task
 
 
-class FleetEnv(VectorEnv[Any, Any, Any]):
+class FleetEnv(VectorEnv):
     """N episodes of a task side by side, as Gymnasium's vector environment.
 
     Actions are from -1 to 1, observations without bounds, both float32. A step with actions that are not
@@ -30,7 +30,7 @@ class FleetEnv(VectorEnv[Any, Any, Any]):
         seed: Seed of parameters that vary, and of episodes until `reset` has one.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class FleetEnv(VectorEnv[Any, Any, Any]):
             self._mode = AutoresetMode[autoreset_mode] if isinstance(autoreset_mode, str) else autoreset_mode
         except KeyError:
             known = ", ".join(mode.name for mode in AutoresetMode)
-            raise ConfigError(f"must be one of {known}", field="autoreset_mode", value=autoreset_mode) from None
+            raise ConfigError(
+                f"must be one of {known}", field="autoreset_mode", value=autoreset_mode
+            ) from None
         self.task, self.num_envs = task, num_envs
         self.metadata = {**type(self).metadata, "autoreset_mode": self._mode}
         self.flights = flights = Flights(task, num_envs, dtype=dtype, seed=seed)
@@ -112,7 +114,7 @@ class FleetEnv(VectorEnv[Any, Any, Any]):
         return mask
 
 
-class SingleEnv(gymnasium.Env[Array, Array]):
+class SingleEnv(gymnasium.Env):
     """One episode of a task, as Gymnasium's environment.
 
     Args:
@@ -120,7 +122,7 @@ class SingleEnv(gymnasium.Env[Array, Array]):
         dtype: Numbers of the physics, `float32` or `float64`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, task: Task, *, dtype: str = "float32", render_mode: None = None) -> None:
         self._rows = FleetEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, dtype=dtype)

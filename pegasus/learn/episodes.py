@@ -119,7 +119,9 @@ class Draws:
         self._used += size
         words = next_keys(self._keys[:, None] + places)
         shares = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        return low + (np.asarray(high) - low) * shares
+        least = np.asarray(low)
+        numbers: Array = least + (np.asarray(high) - least) * shares
+        return numbers
 
     def directions(self) -> Array:
         """Return unit vectors without a preferred direction, shape (K, 3)."""
@@ -129,7 +131,7 @@ class Draws:
         return np.stack([aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
 
     def tilted(self, angle: float) -> Array:
-        """Return unit quaternions xyzw turned from the upright by up to an angle about any axis, shape (K, 4).
+        """Return unit quaternions xyzw turned by up to an angle about any axis, shape (K, 4).
 
         Args:
             angle: Largest angle [rad].

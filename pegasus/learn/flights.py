@@ -1,5 +1,6 @@
-"""Flights of a task in a fleet: actions to commands, steps, rewards and ends of episodes; no interface of others."""
+"""Flights of a task in a fleet: from actions to rewards and ends of episodes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +96,9 @@ class Flights:
         episodes, task = self.episodes, self.task
         given = np.asarray(action)
         if given.shape != episodes.action.shape:
-            raise ConfigError(f"must have the shape {episodes.action.shape}", field="action", value=given.shape)
+            raise ConfigError(
+                f"must have the shape {episodes.action.shape}", field="action", value=given.shape
+            )
         if not np.isfinite(given).all():
             row, place = np.argwhere(~np.isfinite(given))[0].tolist()
             raise ConfigError("must be finite", field=f"action, row {row}, {place}", value=given[row, place])
@@ -123,14 +126,44 @@ def command_range(fleet: Fleet, effort: float) -> tuple[Array, Array]:
         fleet: The fleet.
         effort: The share.
     """
-    vehicle = fleet._model.vehicle
-    environment, ground = fleet._model.environment, np.zeros((1, 3))
+    vehicle = fleet.vehicle
+    environment, ground = fleet.environment, np.zeros((1, 3))
     weight = vehicle.mass * float(np.linalg.norm(environment.gravity_vector(ground)))
     density = environment.air_density(ground)[:, None]
     rest = float(hover_speed(vehicle, weight, density)[0, 0])
     low, high = [], []
     for channel in fleet.channels:
-        around = (rest * (1.0 - effort), rest * (1.0 + effort)) if channel.supplied else (channel.low, channel.high)
+        around = (
+            (rest * (1.0 - effort), rest * (1.0 + effort))
+            if channel.supplied
+            else (channel.low, channel.high)
+        )
         low.append(max(channel.low, around[0]))
         high.append(min(channel.high, around[1]))
     return np.array(low), np.array(high)
+
+
+def evaluate(
+    policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1
+) -> tuple[float, float]:
+    """Fly episodes by a policy; return the share that succeeded, and the median last distance [m].
+
+    An episode succeeded if it did not fail, and was where the task wants it for all of its last fifth.
+
+    Args:
+        policy: Function of observations that returns actions.
+        task: The task.
+        count: Number of episodes.
+        seed: Seed of their beginnings.
+    """
+    flights = Flights(task, count, seed=seed)
+    flights.begin(np.ones(count, dtype=bool))
+    good, steps = np.ones(count, dtype=bool), round(task.duration / task.interval)
+    distance = flights.episodes.distance
+    for k in range(steps):
+        outcome = flights.step(policy(flights.observe()))
+        good &= ~outcome.terminated
+        if k >= 0.8 * steps:
+            good &= task.succeeded(flights.episodes)
+            distance = flights.episodes.distance
+    return float(good.mean()), float(np.median(distance))

@@ -14,7 +14,6 @@ from pegasus.contracts.backend import Backend
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.contracts.vehicle import Vehicle, as_machine
-from pegasus.control.airloads import hover_speed
 from pegasus.control.trajectories import Trajectory, hold, trajectory_from_spec
 from pegasus.learn.episodes import Episodes
 from pegasus.learn.policy_file import PolicyFile
@@ -27,8 +26,7 @@ _AHEAD = (0.1, 0.2, 0.4, 0.6)
 class PolicyController(Backend):
     """Flies by a policy of an ONNX file, from the first step on: it observes what its file lists.
 
-    It sees the estimated state where the vehicle has an estimator, else the true one. It learnt in the air: start
-    it there, or on feet that let it lift off.
+    It sees the estimated state where the vehicle has an estimator, else the true one.
     """
 
     policy: str | Path
@@ -71,8 +69,8 @@ class PolicyController(Backend):
         for channel, low, high in zip(vehicle.channels, about.low, about.high, strict=True):
             if not channel.low <= low < high <= channel.high:
                 raise ConfigError(
-                    f"commands {channel.name} from {low:.4g} to {high:.4g}, but {vehicle.name!r} takes {channel}: "
-                    f"it learnt with {about.vehicle!r}",
+                    f"commands {channel.name} from {low:.4g} to {high:.4g} with {about.vehicle!r}; "
+                    f"{vehicle.name!r} takes {channel}",
                     field="policy",
                     value=str(self.policy),
                 )

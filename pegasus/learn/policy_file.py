@@ -107,7 +107,10 @@ class PolicyFile:
             import onnxruntime
         except ImportError:
             raise ConfigError(
-                "needs onnxruntime", field="policy", value=str(path), remedy='pip install "pegasus-multirotor[policy]"'
+                "needs onnxruntime",
+                field="policy",
+                value=str(path),
+                remedy='pip install "pegasus-multirotor[policy]"',
             ) from None
         if not self.path.is_file():
             raise ConfigError("there is no such file", field="policy", value=str(path))
@@ -146,12 +149,16 @@ def _described(metadata: Mapping[str, str], path: str) -> Description:
     """Return the description in the metadata of a file."""
     remedy = "write it by pegasus train, or by pegasus.learn.write_policy"
     if _KEY not in metadata:
-        raise ConfigError(f"has no description: no metadata {_KEY}", field="policy", value=path, remedy=remedy)
+        raise ConfigError(
+            f"has no description: no metadata {_KEY}", field="policy", value=path, remedy=remedy
+        )
     try:
         given = json.loads(metadata[_KEY])
         number = given.pop("format")
         if number != _FORMAT:
-            raise ConfigError(f"has format {number}, not {_FORMAT}", field="policy", value=path, remedy=remedy)
+            raise ConfigError(
+                f"has format {number}, not {_FORMAT}", field="policy", value=path, remedy=remedy
+            )
         lists = {name: tuple(given[name]) for name in ("channels", "low", "high", "rest_speed")}
         terms = tuple((str(name), float(scale)) for name, scale in given["terms"])
         return Description(**given | lists | {"terms": terms})

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, BoolArray
 from pegasus.learn.environment import FleetEnv
 from pegasus.learn.task import Task
 
@@ -39,7 +39,7 @@ class Sb3Env(VecEnv):
         """Take the actions of the coming `step_wait`."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Array, Array, BoolArray, list[dict[str, Any]]]:
         """Fly to the next action; episodes that are over begin anew at once."""
         observation, reward, terminated, truncated, given = self.rows.step(self._actions)
         over = terminated | truncated
@@ -78,8 +78,6 @@ class Sb3Env(VecEnv):
         result = getattr(self.rows, method_name)(*arguments, **named)
         return [result] * len(list(self._get_indices(indices)))
 
-    def env_is_wrapped(
-        self, wrapper_class: Any, indices: int | Iterable[int] | None = None
-    ) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
         """Return that no row is wrapped."""
         return [False] * len(list(self._get_indices(indices)))

@@ -1,4 +1,4 @@
-"""Tasks that policies learn: a vehicle, how episodes begin, what is observed and rewarded, and when they end."""
+"""Tasks that policies learn: vehicle, beginning and end of episodes, observation and reward."""
 
 import math
 from collections.abc import Mapping, Sequence

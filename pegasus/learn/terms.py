@@ -1,4 +1,4 @@
-"""Observations of policies: named terms, which a file of a policy lists, so that a vehicle can make them anew."""
+"""Observations of policies by named terms, which the file of a policy lists."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +92,7 @@ class Term:
         return self.law if isinstance(self.law, str) else self.law.__name__
 
     def __call__(self, episodes: Episodes) -> Array:
+        """Return the numbers, shape (N, K)."""
         law = LAWS[self.law] if isinstance(self.law, str) else self.law
         return law(episodes) * self.scale
 
@@ -113,5 +114,7 @@ def term_of(entry: Mapping[str, Any], own: Mapping[str, Law]) -> Term:
     """
     name = str(entry["name"])
     if name not in own:
-        require(name in LAWS, "terms", name, "must be a shipped term, or one that is given", "give terms={...}")
+        require(
+            name in LAWS, "terms", name, "must be a shipped term, or one that is given", "give terms={...}"
+        )
     return Term(own.get(name, name), float(entry["scale"]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.learn.flights import Flights
+from pegasus.learn.flights import Flights, evaluate
 from pegasus.learn.policy_file import Description, Layer, write_policy
 from pegasus.learn.task import Task
 
@@ -33,30 +33,6 @@ class Progress:
     """Median distance from the goal at the end of these [m]."""
 
 
-def evaluate(policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1) -> tuple[float, float]:
-    """Fly episodes by a policy; return the share that succeeded, and the median last distance [m].
-
-    An episode succeeded if it did not fail, and was where the task wants it for all of its last fifth.
-
-    Args:
-        policy: Function of observations that returns actions.
-        task: The task.
-        count: Number of episodes.
-        seed: Seed of their beginnings.
-    """
-    flights = Flights(task, count, seed=seed)
-    flights.begin(np.ones(count, dtype=bool))
-    good, steps = np.ones(count, dtype=bool), round(task.duration / task.interval)
-    distance = flights.episodes.distance
-    for k in range(steps):
-        outcome = flights.step(policy(flights.observe()))
-        good &= ~outcome.terminated
-        if k >= 0.8 * steps:
-            good &= task.succeeded(flights.episodes)
-            distance = flights.episodes.distance
-    return float(good.mean()), float(np.median(distance))
-
-
 class Training:
     """Training of a policy for a task, in a folder with its checkpoint, policy and progress.
 
@@ -68,7 +44,9 @@ class Training:
         resume: Whether to go on from the checkpoint in the folder.
     """
 
-    def __init__(self, task: Task, folder: Path, *, rows: int = 512, seed: int = 0, resume: bool = False) -> None:
+    def __init__(
+        self, task: Task, folder: Path, *, rows: int = 512, seed: int = 0, resume: bool = False
+    ) -> None:
         # Not at the top: they take seconds.
         import torch
         from stable_baselines3 import PPO
@@ -161,7 +139,9 @@ class Training:
         part = self.folder / f".{CHECKPOINT}"
         self.model.save(part)
         part.replace(self.folder / CHECKPOINT)
-        write_policy(self.folder / POLICY, layers_of(self.model), description_of(self.environment.rows.flights))
+        write_policy(
+            self.folder / POLICY, layers_of(self.model), description_of(self.environment.rows.flights)
+        )
 
 
 def description_of(flights: Flights) -> Description:
@@ -175,7 +155,7 @@ def description_of(flights: Flights) -> Description:
         rest_speed=tuple(flights.episodes.rest_speed.tolist()),
         interval=task.interval,
         task=type(task).__name__,
-        vehicle=flights.fleet._model.vehicle.name,
+        vehicle=flights.fleet.vehicle.name,
     )
 
 

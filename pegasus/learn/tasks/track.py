@@ -19,7 +19,9 @@ from pegasus.learn.terms import Term
 class TrackTrajectory(Task):
     """Follow a trajectory, from a place near any of its points."""
 
-    trajectory: Any = field(default_factory=lambda: trajectories.lemniscate(radius=1.5, height=0.0, speed=1.5))
+    trajectory: Any = field(
+        default_factory=lambda: trajectories.lemniscate(radius=1.5, height=0.0, speed=1.5)
+    )
     """A `Trajectory`."""
     duration: float = 10.0
     distance: float = 0.2
