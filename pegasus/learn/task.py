@@ -39,6 +39,7 @@ class Task:
 
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
+        Term("position_integral"),
         Term("rotation"),
         Term("velocity", 0.5),
         Term("angular_velocity", 0.1),

@@ -30,6 +30,11 @@ def position_error(episodes: Episodes) -> Array:
     return episodes.position_error
 
 
+def position_integral(episodes: Episodes) -> Array:
+    """Return the integrals of the vectors to the goal, each from -1 to 1, world [m s], shape (N, 3)."""
+    return episodes.integral
+
+
 def velocity(episodes: Episodes) -> Array:
     """Return the velocities, world [m/s], shape (N, 3)."""
     return episodes.motion.velocity
@@ -66,7 +71,7 @@ def preview(episodes: Episodes) -> Array:
 LAWS: Mapping[str, Law] = {
     law.__name__: law
     for law in (
-        *(position_error, velocity_error, rotation, velocity, angular_velocity),
+        *(position_error, position_integral, velocity_error, rotation, velocity, angular_velocity),
         *(rotor_speed, action, preview),
     )
 }
