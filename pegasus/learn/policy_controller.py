@@ -18,7 +18,8 @@ from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import Trajectory, hold, trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.learn.episodes import Episodes
-from pegasus.learn.policy_file import Description, PolicyFile
+from pegasus.learn.policy_file import PolicyFile
+from pegasus.learn.raptor import RaptorPolicy
 from pegasus.learn.terms import Law, observed, term_of
 
 _AHEAD = (0.1, 0.2, 0.4, 0.6)
@@ -32,7 +33,7 @@ class PolicyController(Backend):
     """
 
     policy: str | Path
-    """File of the policy, as `pegasus train` writes it."""
+    """File of the policy, as `pegasus train` writes it; or `raptor`, which flies most quadrotors."""
     _: KW_ONLY
     trajectory: Any = None
     """Where to be: a `Trajectory`, or parts of one as in scenario files; by default at 1 m."""
@@ -46,18 +47,11 @@ class PolicyController(Backend):
     takes_feedback = True
 
     def __post_init__(self) -> None:
-        self._file = PolicyFile(self.policy)
+        self._policy = RaptorPolicy() if self.policy == "raptor" else PolicyFile(self.policy)
         given = self.trajectory
         if given is None:
             given = hold(height=1.0)
         self.trajectory = given if isinstance(given, Trajectory) else trajectory_from_spec(given)
-        entries = [{"name": name, "scale": scale} for name, scale in self._file.description.terms]
-        self._terms = [term_of(entry, self.terms) for entry in entries]
-
-    @property
-    def description(self) -> Description:
-        """What the policy observes and commands."""
-        return self._file.description
 
     def bind(self, vehicle: Vehicle) -> None:
         """Check that the vehicle has the channels that the policy commands.
@@ -65,7 +59,8 @@ class PolicyController(Backend):
         Raises:
             ConfigError: If it has others, or does not reach their commands.
         """
-        about = self._file.description
+        self.description = about = self._policy.describe(vehicle)
+        self._terms = [term_of(entry, self.terms) for entry in about.terms]
         names = tuple(channel.name for channel in vehicle.channels)
         require(
             names == about.channels,
@@ -101,6 +96,7 @@ class PolicyController(Backend):
         """Start from a fresh state."""
         count = self._count
         at_rest = VehicleState.at_rest(count, len(self._rest))
+        self._policy.reset()
         self.episodes = Episodes(at_rest, self._rest, np.zeros((count, len(self._low))), np.zeros(count))
         self._due = np.zeros(count)
         self._last = 0.0
@@ -111,6 +107,7 @@ class PolicyController(Backend):
         chosen = np.zeros(self._count, dtype=bool)
         chosen[rows] = True
         self.episodes.begin(chosen)
+        self._policy.reset(chosen)
         self._due[rows] = 0.0
         self._places[rows] = np.nan
 
@@ -130,7 +127,7 @@ class PolicyController(Backend):
         if due.any():
             self._aim()
             episodes.integrate(interval, due & (self._due > 0.0))
-            new = np.clip(self._file(observed(self._terms, episodes)), -1.0, 1.0)
+            new = np.clip(self._policy(observed(self._terms, episodes)), -1.0, 1.0)
             episodes.action[due] = new[due]
             self._due[due] += interval
         commands: Array = self._low + 0.5 * (episodes.action + 1.0) * (self._high - self._low)

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.errors import ConfigError, package_error
+from pegasus.contracts.vehicle import Vehicle
 
 _KEY = "pegasus.policy"
 _FORMAT = 1
@@ -58,8 +59,11 @@ def write_policy(path: Path, layers: Sequence[Layer], description: Description) 
         description: What it observes and commands.
     """
     # Not at the top: it is not needed to fly.
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ModuleNotFoundError as error:
+        raise package_error(error) from None
 
     nodes, weights, name = [], [], "observation"
     for k, layer in enumerate(layers):
@@ -105,13 +109,8 @@ class PolicyFile:
         self.path = Path(path)
         try:
             import onnxruntime
-        except ImportError:
-            raise ConfigError(
-                "needs onnxruntime",
-                field="policy",
-                value=str(path),
-                remedy='pip install "pegasus-multirotor[policy]"',
-            ) from None
+        except ModuleNotFoundError as error:
+            raise package_error(error) from None
         if not self.path.is_file():
             raise ConfigError("there is no such file", field="policy", value=str(path))
         options = onnxruntime.SessionOptions()
@@ -129,6 +128,13 @@ class PolicyFile:
         self._input = self._session.get_inputs()[0].name
         self.width: int = self._session.get_inputs()[0].shape[1]
         """Number of numbers that it observes."""
+
+    def describe(self, vehicle: Vehicle) -> Description:
+        """Return what it observes and commands, which is the same for all vehicles."""
+        return self.description
+
+    def reset(self, rows: BoolArray | None = None) -> None:
+        """Do nothing: it has no memory."""
 
     def __call__(self, observation: Array) -> Array:
         """Return the actions, shape (N, A).

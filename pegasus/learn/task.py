@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
-from pegasus.environment import Environment
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.terms import Term
 
@@ -24,7 +23,7 @@ class Task:
 
     vehicle: Any = "crazyflie"
     """Vehicle, as `Fleet` takes it."""
-    environment: Environment | None = None
+    environment: Any = None
     """Gravity, air and wind, as `Fleet` takes them."""
     vary: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that differ between rows, as `Fleet` takes them."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -107,19 +107,19 @@ def observed(terms: Sequence[Term], episodes: Episodes) -> Array:
     return cast("Array", np.concatenate([term(episodes) for term in terms], axis=1, dtype=np.float32))
 
 
-def term_of(entry: Mapping[str, Any], own: Mapping[str, Law]) -> Term:
+def term_of(entry: tuple[str, float], own: Mapping[str, Law]) -> Term:
     """Return a term that a file of a policy lists.
 
     Args:
-        entry: `name` and `scale`.
+        entry: Its name and scale.
         own: Functions of the user's own, by name.
 
     Raises:
         ConfigError: If no term has that name.
     """
-    name = str(entry["name"])
+    name, scale = entry
     if name not in own:
         require(
             name in LAWS, "terms", name, "must be a shipped term, or one that is given", "give terms={...}"
         )
-    return Term(own.get(name, name), float(entry["scale"]))
+    return Term(own.get(name, name), scale)
