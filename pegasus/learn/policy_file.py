@@ -105,6 +105,8 @@ class PolicyFile:
         ConfigError: If there is no such file, it is none of a policy, or onnxruntime is not installed.
     """
 
+    saved_as = "value"
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
@@ -143,9 +145,6 @@ class PolicyFile:
             observation: Shape (N, K), float32.
         """
         return cast("Array", self._session.run(None, {self._input: observation})[0])
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "PolicyFile":
-        return self
 
     def __reduce__(self) -> tuple[type["PolicyFile"], tuple[Path]]:
         return type(self), (self.path,)
