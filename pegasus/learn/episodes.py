@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.random_numbers import next_keys
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -126,9 +127,9 @@ class Draws:
     def directions(self) -> Array:
         """Return unit vectors without a preferred direction, shape (K, 3)."""
         height = self.uniform(-1.0, 1.0, 1)[:, 0]
-        angle = self.uniform(-np.pi, np.pi, 1)[:, 0]
+        sine, cosine = sine_and_cosine(self.uniform(-np.pi, np.pi, 1)[:, 0])
         aside = np.sqrt(1.0 - height * height)
-        return np.stack([aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
+        return np.stack([aside * cosine, aside * sine, height], axis=1)
 
     def tilted(self, angle: float) -> Array:
         """Return unit quaternions xyzw turned by up to an angle about any axis, shape (K, 4).
@@ -136,8 +137,8 @@ class Draws:
         Args:
             angle: Largest angle [rad].
         """
-        half = 0.5 * self.uniform(0.0, angle, 1)
-        return np.concatenate([self.directions() * np.sin(half), np.cos(half)], axis=1)
+        sine, cosine = sine_and_cosine(0.5 * self.uniform(0.0, angle, 1))
+        return np.concatenate([self.directions() * sine, cosine], axis=1)
 
 
 class Keys:
