@@ -1,7 +1,7 @@
 """Episodes of many rows: what tasks and observations see of them, and the random numbers that begin them."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ class Episodes:
     """Last actions, from -1 to 1, shape (N, A)."""
     time: Array
     """Time since the beginning of each episode [s], shape (N,)."""
-    goal: dict[str, Array] = field(default_factory=dict)
+    goal: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     """What the task asks for, by name: arrays of N rows, such as `position` [m] and `velocity` [m/s]."""
 
     def __len__(self) -> int:

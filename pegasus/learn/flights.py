@@ -121,10 +121,11 @@ class Flights:
         self.fleet.step(middle + half * episodes.action, task.substeps)
         episodes.time += task.interval
         task.aim(episodes, None, np.ones(len(episodes), dtype=bool))
-        failed = self._of_groups(task.failed(episodes) | (self.fleet.state.fault != 0))
+        broken = self.fleet.state.fault != 0
+        failed = self._of_groups(task.failed(episodes) | broken)
         finished = task.finished(episodes) & ~failed
         truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~failed & ~finished
-        return Outcome(task.reward(episodes), failed, finished, truncated)
+        return Outcome(np.where(broken, 0.0, task.reward(episodes)), failed, finished, truncated)
 
     def _of_groups(self, rows: BoolArray) -> BoolArray:
         """Return all rows of the groups of some rows."""
@@ -132,8 +133,10 @@ class Flights:
         return rows if group == 1 else np.repeat(rows.reshape(-1, group).any(axis=1), group)
 
     def observe(self) -> Array:
-        """Return what all rows observe, shape (N, K), float32."""
-        return observed(self.task.observation, self.episodes)
+        """Return what all rows observe, shape (N, K), float32: zeros where the motion is not finite."""
+        seen = observed(self.task.observation, self.episodes)
+        seen[self.fleet.state.fault != 0] = 0.0
+        return seen
 
 
 def evaluate(

@@ -12,6 +12,7 @@ TASKS: Registry[Task] = Registry(
         "hover": "pegasus.learn.tasks.hover:Hover",
         "recover_from_throw": "pegasus.learn.tasks.hover:RecoverFromThrow",
         "track_trajectory": "pegasus.learn.tasks.track:TrackTrajectory",
+        "race_gates": "pegasus.learn.tasks.race:RaceGates",
     },
 )
 """Tasks by their name, as `pegasus train` takes it."""

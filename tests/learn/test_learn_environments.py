@@ -183,13 +183,15 @@ def test_bad_actions():
 
 
 def test_a_row_that_is_not_finite_fails_alone():
-    """A row with a state that is not finite ends as failed; others fly on with the same bits."""
+    """A row that is not finite fails; learners see no such number, and others fly on with the same bits."""
     rows, sound = vectors(duration=5.0), vectors(duration=5.0)
     for one in (rows, sound):
         one.reset(seed=1)
     rows.flights.fleet.state.velocity[2] = np.nan
-    observation, _, terminated, *_ = rows.step(actions(4, 0))
+    observation, reward, terminated, *_ = rows.step(actions(4, 0))
     expected, *_ = sound.step(actions(4, 0))
+    assert np.isfinite(observation).all()
+    assert np.isfinite(reward).all()
     assert terminated.tolist() == [False, False, True, False]
     assert np.array_equal(observation[[0, 1, 3]], expected[[0, 1, 3]])
     observation, *_ = rows.step(actions(4, 1))
