@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import importlib.util
 import os
 import signal
 from collections import Counter
@@ -12,7 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-REQUIRABLE = ("browser", "photo", "px4", "ardupilot")
+PACKAGES = {
+    "learn": ("gymnasium", "onnx", "onnxruntime"),
+    "train": ("torch", "stable_baselines3"),
+    "swarm": ("pettingzoo",),
+    "rsl": ("rsl_rl", "tensordict"),
+}
+"""Packages that tests need, by marker."""
+REQUIRABLE = ("browser", "photo", "px4", "ardupilot", *PACKAGES)
 """Markers of tests that need programs which are not installed with the package."""
 
 TESTS = Path(__file__).parent
@@ -165,9 +173,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test of photo mode where it cannot render."""
+    """Skip a test of photo mode where it cannot render, and one whose packages are not installed."""
     if item.get_closest_marker("photo") and (missing := _missing_for_photos()):
         pytest.skip(missing)
+    for kind, packages in PACKAGES.items():
+        absent = [name for name in packages if importlib.util.find_spec(name) is None]
+        if absent and item.get_closest_marker(kind):
+            pytest.skip(f"not installed: {', '.join(absent)}")
 
 
 @functools.cache

@@ -1,12 +1,13 @@
 """Episodes of many rows: what tasks and observations see of them, and the random numbers that begin them."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.random_numbers import next_keys
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -48,7 +49,7 @@ class Episodes:
     """Last actions, from -1 to 1, shape (N, A)."""
     time: Array
     """Time since the beginning of each episode [s], shape (N,)."""
-    goal: dict[str, Array] = field(default_factory=dict)
+    goal: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     """What the task asks for, by name: arrays of N rows, such as `position` [m] and `velocity` [m/s]."""
 
     def __post_init__(self) -> None:
@@ -149,9 +150,9 @@ class Draws:
     def directions(self) -> Array:
         """Return unit vectors without a preferred direction, shape (K, 3)."""
         height = self.uniform(-1.0, 1.0, 1)[:, 0]
-        angle = self.uniform(-np.pi, np.pi, 1)[:, 0]
+        sine, cosine = sine_and_cosine(self.uniform(-np.pi, np.pi, 1)[:, 0])
         aside = np.sqrt(1.0 - height * height)
-        return np.stack([aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
+        return np.stack([aside * cosine, aside * sine, height], axis=1)
 
     def tilted(self, angle: float) -> Array:
         """Return unit quaternions xyzw turned by up to an angle about any axis, shape (K, 4).
@@ -159,8 +160,8 @@ class Draws:
         Args:
             angle: Largest angle [rad].
         """
-        half = 0.5 * self.uniform(0.0, angle, 1)
-        return np.concatenate([self.directions() * np.sin(half), np.cos(half)], axis=1)
+        sine, cosine = sine_and_cosine(0.5 * self.uniform(0.0, angle, 1))
+        return np.concatenate([self.directions() * sine, cosine], axis=1)
 
 
 class Keys:

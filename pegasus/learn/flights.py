@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.control.airloads import hover_speed
 from pegasus.fleet import Fleet
+from pegasus.learn.commands import command_range
 from pegasus.learn.episodes import Episodes, Keys
 from pegasus.learn.task import Task
 from pegasus.learn.terms import observed
@@ -20,10 +21,16 @@ class Outcome:
     """What a step gave, N rows each."""
 
     reward: Array
-    terminated: BoolArray
-    """Failed."""
+    failed: BoolArray
+    finished: BoolArray
+    """Reached what the task wants before the end of their time, and not failed."""
     truncated: BoolArray
-    """At the end of its time, and not failed."""
+    """At the end of their time, and neither failed nor finished."""
+
+    @property
+    def terminated(self) -> BoolArray:
+        """Rows that failed or finished."""
+        return self.failed | self.finished
 
     @property
     def over(self) -> BoolArray:
@@ -42,6 +49,7 @@ class Flights:
     """
 
     def __init__(self, task: Task, count: int, *, dtype: str = "float32", seed: int = 0) -> None:
+        require(count % task.group == 0, "count", count, f"must be a multiple of {task.group}, a group")
         self.task = task
         self.fleet = Fleet(
             task.vehicle,
@@ -52,8 +60,8 @@ class Flights:
             vary=task.vary,
             seed=seed,
         )
-        self.low, self.high = command_range(self.fleet, task.effort)
-        rest = 0.5 * (self.low + self.high)
+        rest = task.rest_command(self.fleet)
+        self.low, self.high = command_range(self.fleet, rest, task.effort)
         rotors = self.fleet.state.rotor_speed.shape[1]
         self.episodes = Episodes(
             self.fleet.state, rest[:rotors], np.zeros((count, len(rest))), np.zeros(count)
@@ -73,10 +81,15 @@ class Flights:
         """Begin new episodes.
 
         Args:
-            rows: The rows, shape (N,).
+            rows: The rows, shape (N,), whole groups of the task.
+
+        Raises:
+            ConfigError: If they are not whole groups.
         """
         if not rows.any():
             return
+        whole = np.array_equal(rows, self._of_groups(rows))
+        require(whole, "rows", np.flatnonzero(rows), f"must be whole groups of {self.task.group}")
         draws, episodes = self._keys.begin(rows), self.episodes
         start = {"rotor_speed": episodes.rest_speed, **self.task.begin(draws)}
         self.fleet.reset(rows, **start)
@@ -100,47 +113,30 @@ class Flights:
             )
         if not np.isfinite(given).all():
             row, place = np.argwhere(~np.isfinite(given))[0].tolist()
-            raise ConfigError("must be finite", field=f"action, row {row}, {place}", value=given[row, place])
+            value = float(given[row, place])
+            raise ConfigError("must be finite", field=f"action, row {row}, {place}", value=value)
         np.clip(given, -1.0, 1.0, out=episodes.action)
         middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
         self.fleet.step(middle + half * episodes.action, task.substeps)
         episodes.time += task.interval
         task.aim(episodes, None, self._every)
         episodes.integrate(task.interval, self._every)
-        terminated = task.failed(episodes) | (self.fleet.state.fault != 0)
-        truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~terminated
-        return Outcome(task.reward(episodes), terminated, truncated)
+        broken = self.fleet.state.fault != 0
+        failed = self._of_groups(task.failed(episodes) | broken)
+        finished = task.finished(episodes) & ~failed
+        truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~failed & ~finished
+        return Outcome(np.where(broken, 0.0, task.reward(episodes)), failed, finished, truncated)
+
+    def _of_groups(self, rows: BoolArray) -> BoolArray:
+        """Return all rows of the groups of some rows."""
+        group = self.task.group
+        return rows if group == 1 else np.repeat(rows.reshape(-1, group).any(axis=1), group)
 
     def observe(self) -> Array:
-        """Return what all rows observe, shape (N, K), float32."""
-        return observed(self.task.observation, self.episodes)
-
-
-def command_range(fleet: Fleet, effort: float) -> tuple[Array, Array]:
-    """Return the commands that actions of -1 and 1 stand for, in the units of the channels, shape (U,) each.
-
-    Rotors turn at the speed of hover, less and more a share of it; other channels have their whole range. An
-    action of 0 is the middle of them, within the limits of the channel.
-
-    Args:
-        fleet: The fleet.
-        effort: The share.
-    """
-    vehicle = fleet.vehicle
-    environment, ground = fleet.environment, np.zeros((1, 3))
-    weight = vehicle.mass * float(np.linalg.norm(environment.gravity_vector(ground)))
-    density = environment.air_density(ground)[:, None]
-    rest = float(hover_speed(vehicle, weight, density)[0, 0])
-    low, high = [], []
-    for channel in fleet.channels:
-        around = (
-            (rest * (1.0 - effort), rest * (1.0 + effort))
-            if channel.supplied
-            else (channel.low, channel.high)
-        )
-        low.append(max(channel.low, around[0]))
-        high.append(min(channel.high, around[1]))
-    return np.array(low), np.array(high)
+        """Return what all rows observe, shape (N, K), float32: zeros where the motion is not finite."""
+        seen = observed(self.task.observation, self.episodes)
+        seen[self.fleet.state.fault != 0] = 0.0
+        return seen
 
 
 def evaluate(
@@ -157,13 +153,15 @@ def evaluate(
         seed: Seed of their beginnings.
     """
     flights = Flights(task, count, seed=seed)
-    flights.begin(np.ones(count, dtype=bool))
-    good, steps = np.ones(count, dtype=bool), round(task.duration / task.interval)
+    going = np.ones(count, dtype=bool)
+    flights.begin(going)
+    good, steps = going.copy(), round(task.duration / task.interval)
     distance = flights.episodes.distance
     for k in range(steps):
         outcome = flights.step(policy(flights.observe()))
-        good &= ~outcome.terminated
+        distance = np.where(going, flights.episodes.distance, distance)
+        good &= ~(going & outcome.failed)
+        going &= ~outcome.terminated
         if k >= 0.8 * steps:
-            good &= task.succeeded(flights.episodes)
-            distance = flights.episodes.distance
+            good &= ~going | task.succeeded(flights.episodes)
     return float(good.mean()), float(np.median(distance))

@@ -13,6 +13,9 @@ TASKS: Registry[Task] = Registry(
         "hover": "pegasus.learn.tasks.hover:Hover",
         "recover_from_throw": "pegasus.learn.tasks.hover:RecoverFromThrow",
         "track_trajectory": "pegasus.learn.tasks.track:TrackTrajectory",
+        "race_gates": "pegasus.learn.tasks.race:RaceGates",
+        "land_on_pad": "pegasus.learn.tasks.land:LandOnPad",
+        "fixed_wing_waypoints": "pegasus.learn.tasks.waypoints:FixedWingWaypoints",
     },
 )
 """Tasks by their name, as `pegasus train` takes it."""

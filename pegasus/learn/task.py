@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
+from pegasus.fleet import Fleet
+from pegasus.learn.commands import hover_command
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.terms import Term
 
@@ -34,7 +36,9 @@ class Task:
     duration: float = 5.0
     """Longest episode [s]."""
     effort: float = 0.6
-    """Rotor speeds that actions of -1 and 1 command: those of hover, less and more this share of them."""
+    """Share by which actions of -1 and 1 change the commands of steady flight; see `rest_command`."""
+    group: ClassVar[int] = 1
+    """Number of neighbouring rows that begin and end together, such as those of a swarm."""
 
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
@@ -56,6 +60,14 @@ class Task:
     def interval(self) -> float:
         """Time between two actions [s]."""
         return self.substeps / self.rate
+
+    def rest_command(self, fleet: Fleet) -> Array:
+        """Return the commands of steady flight by channel, in their units, shape (U,): by default of hover.
+
+        Args:
+            fleet: The fleet.
+        """
+        return hover_command(fleet)
 
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:
         """Return the states at which episodes begin, by name as in `Fleet.reset`, K rows each.
@@ -95,6 +107,14 @@ class Task:
             episodes: The episodes after a step.
         """
         raise NotImplementedError
+
+    def finished(self, episodes: Episodes) -> BoolArray:
+        """Return which episodes end before their time because nothing is left to do, shape (N,): none.
+
+        Args:
+            episodes: The episodes after a step.
+        """
+        return np.zeros(len(episodes), dtype=bool)
 
     def succeeded(self, episodes: Episodes) -> BoolArray:
         """Return which rows are where the task wants them, shape (N,): asked in the last fifth of an episode.

@@ -68,11 +68,45 @@ def preview(episodes: Episodes) -> Array:
     return ahead.reshape(len(ahead), -1)
 
 
+def in_body(episodes: Episodes, vectors: Array) -> Array:
+    """Return vectors of the world in the body frame, side by side, shape (N, 3 K).
+
+    Args:
+        episodes: The episodes.
+        vectors: Shape (N, K, 3).
+    """
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    r = rotation(episodes)[:, :, None]
+    axes = [x * r[:, k] + y * r[:, 3 + k] + z * r[:, 6 + k] for k in range(3)]
+    return np.stack(axes, axis=-1).reshape(len(vectors), -1)
+
+
+def upward(episodes: Episodes) -> Array:
+    """Return the upward vertical in the body frame, shape (N, 3)."""
+    return rotation(episodes)[:, 6:]
+
+
+def body_velocity(episodes: Episodes) -> Array:
+    """Return the velocities in the body frame [m/s], shape (N, 3)."""
+    return in_body(episodes, episodes.motion.velocity[:, None])
+
+
+def body_preview(episodes: Episodes) -> Array:
+    """Return the vectors to the coming places of the goal, body frame [m], shape (N, 3 K)."""
+    return in_body(episodes, episodes.goal["preview"] - episodes.motion.position[:, None])
+
+
+def gate_corners(episodes: Episodes) -> Array:
+    """Return the vectors to the corners of the next two gates, body frame [m], shape (N, 24)."""
+    corners = episodes.goal["corners"] - episodes.motion.position[:, None, None]
+    return in_body(episodes, corners.reshape(len(corners), -1, 3))
+
+
 LAWS: Mapping[str, Law] = {
     law.__name__: law
     for law in (
         *(position_error, position_integral, velocity_error, rotation, velocity, angular_velocity),
-        *(rotor_speed, action, preview),
+        *(rotor_speed, action, preview, upward, body_velocity, body_preview, gate_corners),
     )
 }
 """Terms by the names that files of policies have."""

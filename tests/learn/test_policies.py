@@ -17,7 +17,7 @@ pytestmark = pytest.mark.learn
 
 
 def linear_policy(path, **changes):
-    """Write a policy for the Crazyflie that flies by proportional and derivative feedback, and return its file."""
+    """Write a policy for the Crazyflie by proportional and derivative feedback, and return its file."""
     flights = Flights(Hover(), 1)
     width = flights.observe().shape[1]
     # Columns of the observation by term.

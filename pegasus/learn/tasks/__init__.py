@@ -1,6 +1,17 @@
 """Tasks that are shipped."""
 
 from pegasus.learn.tasks.hover import Hover, RecoverFromThrow
+from pegasus.learn.tasks.land import LandOnPad
+from pegasus.learn.tasks.race import RaceGates, oval_course
 from pegasus.learn.tasks.track import TrackTrajectory
+from pegasus.learn.tasks.waypoints import FixedWingWaypoints
 
-__all__ = ["Hover", "RecoverFromThrow", "TrackTrajectory"]
+__all__ = [
+    "FixedWingWaypoints",
+    "Hover",
+    "LandOnPad",
+    "RaceGates",
+    "RecoverFromThrow",
+    "TrackTrajectory",
+    "oval_course",
+]
