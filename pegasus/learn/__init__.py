@@ -3,29 +3,45 @@
 from importlib import import_module
 from typing import Any
 
+from pegasus.base.errors import package_error
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.flights import Flights, evaluate
+from pegasus.learn.policy_controller import PolicyController
+from pegasus.learn.policy_file import Description, Layer, write_policy
 from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
+from pegasus.learn.training import Progress, Training
 
-_LATER = {
-    "FleetEnv": "environment",
-    "SingleEnv": "environment",
-    "Sb3Env": "sb3",
-    "PolicyController": "policy_controller",
-    "Training": "training",
-    "Layer": "policy_file",
-    "Description": "policy_file",
-    "write_policy": "policy_file",
-}
-"""Names whose modules need packages of the extra `learn`."""
+_ENVIRONMENTS = {"FleetEnv": "environment", "Sb3Env": "sb3", "SingleEnv": "environment"}
+"""Names whose modules need Gymnasium, and that of Stable-Baselines3."""
 
-__all__ = ["TASKS", "Draws", "Episodes", "Flights", "Task", "Term", "evaluate", "register", *_LATER]
+__all__ = [
+    "TASKS",
+    "Description",
+    "Draws",
+    "Episodes",
+    "FleetEnv",
+    "Flights",
+    "Layer",
+    "PolicyController",
+    "Progress",
+    "Sb3Env",
+    "SingleEnv",
+    "Task",
+    "Term",
+    "Training",
+    "evaluate",
+    "register",
+    "write_policy",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _LATER:
+    """Import an environment when it is first used."""
+    if name not in _ENVIRONMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
+    try:
+        return getattr(import_module(f"pegasus.learn.{_ENVIRONMENTS[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise package_error(error) from None
