@@ -1,4 +1,4 @@
-"""A policy that learns to hover, and flies in the simulation. Run it with `python examples/learn_to_hover.py`."""
+"""A policy that learns to hover, then flies. Run it with `python examples/learn_to_hover.py`."""
 
 from pathlib import Path
 
