@@ -20,6 +20,8 @@ LONG = (
     "worlds/test_every_world.py",
     "panel/viser/test_web_browser.py",
     "test_examples.py",
+    "fleet/test_fleet_bits.py",
+    "fleet/test_fleet_levels.py",
     "engines/test_mujoco_contacts.py",
     "estimation/test_anchors_and_rtk.py",
     "test_docs.py",

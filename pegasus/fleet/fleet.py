@@ -15,6 +15,7 @@ from pegasus.base.tracing import uniform_values
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
 from pegasus.fleet.columns import columns_of, planar, view
+from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
 from pegasus.model.machine import Channel
 
@@ -40,8 +41,8 @@ class FleetState:
     joint_angle: Array
     """Angles of the joints [rad], shape (N, J)."""
     fault: Array
-    """0, or what is wrong with a row: 1 for a force that is not finite, 2 for a motion that is not, or beyond
-    all bounds, shape (N,). Such a row stays so until it is reset, and disturbs no other."""
+    """0, or what is wrong with a row, shape (N,): 1 a force that is not finite, 2 a motion that is not, or beyond
+    all bounds, 3 a command of its controller that is not. It stays so until a reset, and disturbs no other."""
     step_count: Array
     """Number of steps since the reset of each row, shape (N,)."""
 
@@ -56,6 +57,10 @@ class Fleet:
         model: Name of a shipped vehicle, path of a YAML file, its content, or a `Multirotor` with models of
             its own, in no simulation.
         count: Number of rows N.
+        level: What rows are commanded: `channels` of the vehicle, such as rotor speeds, or to the controller
+            that each row then has: `thrusts` of the rotors; `rates`: total thrust and body rates; `attitude`:
+            total thrust and orientation; `velocity` and `position`, with a heading; or `reference`: position,
+            velocity, acceleration, jerk, heading and its rate. `inputs` lists them with units.
         rate: Steps per second [Hz].
         device: `cpu`.
         dtype: `float32`, or `float64` for the results of a simulation.
@@ -72,13 +77,14 @@ class Fleet:
     state: FleetState
     """State of the rows, live: what is written there is the state of the next step."""
     command: Array
-    """Commands of the rows, live, shape (N, U); see `channels`."""
+    """Commands of the rows, live, shape (N, U); see `inputs`."""
 
     def __init__(
         self,
         model: Model,
         count: int,
         *,
+        level: str = "channels",
         rate: float = 500.0,
         device: str = "cpu",
         dtype: str = "float32",
@@ -88,6 +94,7 @@ class Fleet:
     ) -> None:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1
         require(whole, "count", count, "must be a whole number from 1 up")
+        require(level in LEVELS, "level", level, f"must be one of {', '.join(LEVELS)}")
         require(1 <= rate <= 1e5, "rate", rate, "must be a rate, from 1 to 100000 steps per second")
         require(device == "cpu", "device", device, "must be cpu")
         require(str(dtype) in _KINDS, "dtype", dtype, f"must be {' or '.join(_KINDS)}")
@@ -98,14 +105,15 @@ class Fleet:
 
         self.count, self.rate, self.dtype = int(count), float(rate), _KINDS[str(dtype)]
         self._model = FleetModel(
-            model, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
+            model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
         )
         arguments = self._model.arguments
-        made = traced(self._model.function, *arguments, outputs=("",))
+        made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
-        numbers = {name: x for a in self._model.parameters for name, x in uniform_values(a).items()}
+        parameters = [a for a in self._model.parameters if a is not None]
+        numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
@@ -114,16 +122,16 @@ class Fleet:
         self._use(self._rows(self._start, np.arange(self.count)), tables)
 
     @property
-    def channels(self) -> tuple[Channel, ...]:
-        """Commands that each row takes, with units and limits."""
-        return self._model.machines[0].channels
+    def inputs(self) -> tuple[Channel, ...]:
+        """Commands that each row takes, U numbers with names, units and limits."""
+        return self._model.inputs
 
     def step(self, command: npt.ArrayLike | None = None, substeps: int = 1) -> None:
         """Advance all rows by a number of steps, with commands that are held.
 
         Args:
-            command: Commands by channel, in their units, shape (N, U), or (U,) for all rows; by default those
-                in `command`.
+            command: Commands in the order of `inputs`, shape (N, U), or (U,) for all rows; by default
+                those in `command`.
             substeps: Number of steps, each 1 / rate long.
 
         Raises:
@@ -219,7 +227,7 @@ class Fleet:
         none: Array = np.zeros((self.count, 0))
         self.state = FleetState(**{name: views.get(name, none) for name in FleetState.__dataclass_fields__})
         self.command, self._command = views["command"], columns["command"]
-        self._titles = [str(channel) for channel in self.channels]
+        self._titles = [str(channel) for channel in self.inputs]
 
     @property
     def columns(self) -> Mapping[str, Array]:

@@ -18,6 +18,7 @@ from pegasus.dynamics.battery_state import BatteryState
 from pegasus.dynamics.battery_step import Cells, Supply
 from pegasus.environment import Environment
 from pegasus.environment.samples import SampledLaws, models_in_numpy
+from pegasus.fleet.levels import Pilot, Piloted, inputs_of, pilot_of
 from pegasus.fleet.step import FleetStep, Limits
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.model.multirotor import machine_of
@@ -35,6 +36,7 @@ class FleetModel:
 
     Args:
         model: See `Fleet`.
+        level: Level of commands; see `Fleet`.
         count: Number of rows N.
         rate: Steps per second [Hz].
         environment: Its environment.
@@ -46,7 +48,14 @@ class FleetModel:
     """
 
     def __init__(
-        self, model: Model, count: int, rate: float, environment: Environment, vary: Vary, seed: int
+        self,
+        model: Model,
+        level: str,
+        count: int,
+        rate: float,
+        environment: Environment,
+        vary: Vary,
+        seed: int,
     ) -> None:
         self.vehicle = vehicle = model if isinstance(model, Multirotor) else Multirotor(model)
         if vehicle.has_own_wrench or vehicle.variation or vehicle.count > 1:
@@ -76,6 +85,13 @@ class FleetModel:
         """Values of columns by name, of all rows or of each, at the start of an episode."""
         if vehicle.battery is not None:
             self._charge(parameters)
+        self.inputs = inputs_of(level, vehicle)
+        """Commands that a row takes."""
+        self._pilot: Pilot | None = None
+        self._gains: dict[str, Any] = {"own": None, "p": None}
+        if level != "channels":
+            self._pilot, self._gains["own"], self._gains["p"] = pilot_of(level, vehicle, rate)
+            self.start["command"] = np.zeros((1, len(self.inputs)))
 
     def _varied(self, vary: Vary, seed: int) -> tuple[Sequence[VehicleParameters], Mapping[str, Array]]:
         """Return the parameters of all rows, or of each, and the values that differ."""
@@ -100,9 +116,11 @@ class FleetModel:
         self.cells = state.cells
         self.start |= {name: values.reshape(len(packs), -1) for name, values in columns.items()}
 
-    @property
-    def function(self) -> FleetStep:
-        """Step function of a row.
+    def function(self, *, by_clock: bool) -> FleetStep:
+        """Return the step function of a row.
+
+        Args:
+            by_clock: See `FleetStep`.
 
         Raises:
             ConfigError: If a model of the environment has no law.
@@ -122,17 +140,21 @@ class FleetModel:
             None if wind.calm else wind.step_function,
         )
         places = environment.gravity.parameters, environment.atmosphere.parameters, wind.parameters
-        return FleetStep(laws, places, environment.origin.altitude, self.rate)
+        return FleetStep(laws, places, environment.origin.altitude, self.rate, self._pilot, by_clock)
 
     @property
-    def parameters(self) -> list[Argument]:
-        """Arguments of the step function that do not change in flight.
+    def parameters(self) -> list[Argument | None]:
+        """First arguments of the step function, those that do not change in flight.
 
         Raises:
             ConfigError: If rows differ in more than numbers.
         """
-        parts: dict[str, Sequence[Any]]
-        parts = {"machine": self.machines, "limits": self.limits, "cells": self.cells}
+        parts: dict[str, Sequence[Any]] = {
+            "machine": self.machines,
+            "limits": self.limits,
+            "cells": self.cells,
+            **{name: [] if values is None else [values] for name, values in self._gains.items()},
+        }
         for values in parts.values():
             known: dict[int, int] = {}
             shapes = [shape(value, known) for value in values]
@@ -143,19 +165,20 @@ class FleetModel:
                         field=f"vary, row {k}",
                         remedy="use one fleet for each",
                     )
-        return [folded(name, values) for name, values in parts.items() if values]
+        return [folded(name, values) if values else None for name, values in parts.items()]
 
     @property
     def arguments(self) -> list[Any]:
-        """Arguments of the step function: its parameters, battery, state, commands and number of steps."""
-        machine, cells = self.machines[0], self.cells
+        """Arguments of the step function: its parameters, and columns that it hands on."""
+        machine = self.machines[0]
         numbers = {"channel": len(machine.channels), "joint": len(machine.joints)}
         widths = {name: numbers[axis] for name, axis in AXES.items()}
         return [
             *self.parameters,
-            *([column("", Supply)] if cells else [None, None]),
+            column("", Supply) if self.cells else None,
+            column("pilot", Piloted) if self._pilot is not None else None,
             column("", State, len(machine.elements), **widths),
-            column("command", float, len(machine.channels)),
+            column("command", float, len(self.inputs)),
             column("step_count", int),
         ]
 
