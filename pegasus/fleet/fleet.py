@@ -41,8 +41,8 @@ class FleetState:
     joint_angle: Array
     """Angles of the joints [rad], shape (N, J)."""
     fault: Array
-    """0, or what is wrong with a row, shape (N,): 1 a force that is not finite, 2 a motion that is not, or beyond
-    all bounds, 3 a command of its controller that is not. It stays so until a reset, and disturbs no other."""
+    """1 for a row whose motion is not finite or beyond all bounds, else 0, shape (N,). It stays so until a
+    reset, and disturbs no other row."""
     step_count: Array
     """Number of steps since the reset of each row, shape (N,)."""
 

@@ -8,7 +8,7 @@ from pegasus.dynamics.battery_step import Cells, Demand, Supply, drawn, updated
 from pegasus.environment.samples import SampledLaws, sample_at
 from pegasus.fleet.levels import Pilot, Piloted
 from pegasus.model.machine import Machine
-from pegasus.step.integrator import advance
+from pegasus.step.integrator import advance, is_bounded
 from pegasus.step.values import Air, Inputs, State
 
 NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
@@ -84,11 +84,14 @@ class FleetStep:
         inputs = Inputs(speeds, lowest, highest, voltage, gravity, NO_VECTOR, NO_VECTOR)
         air = Air(found.get("wind_velocity", NO_VECTOR), density)
         end = advance(machine, state, inputs, air, None, None, None, dt)
-        place, fault = end.free_position, end.fault
+        place, spin = end.free_position, 0.0
+        for speed in end.rotor_speed:
+            spin = spin + speed
         # An infinite number times 0 is not a number, which is not equal to itself.
-        far = (place[0] + place[1] + place[2]) * 0.0
-        if far != far:
-            fault = 2.0
+        far = (place[0] + place[1] + place[2] + spin) * 0.0
+        fault = 0.0
+        if far != far or not is_bounded(end.free_velocity, end.free_angular_velocity):
+            fault = 1.0
         results |= {
             "position": place,
             "orientation": end.free_orientation,
