@@ -66,8 +66,9 @@ class Fleet:
         dtype: `float32`, or `float64` for the results of a simulation.
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
-            `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`: (low,
-            high) to draw from, an array with one entry per row, or a distribution.
+            `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
+            beyond that of the environment [m/s], and `delay` of commands, up to 50 steps [s]: (low, high) to
+            draw from, an array with one entry per row, or a distribution.
         seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only.
 
     Raises:

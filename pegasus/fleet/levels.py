@@ -39,7 +39,8 @@ def inputs_of(level: str, vehicle: Multirotor) -> tuple[Channel, ...]:
         return tuple(vehicle.channels)
 
     def free(*names: str, unit: str, low: float = -math.inf) -> list[Channel]:
-        return [Channel(name, unit, low, math.inf) for name in names]
+        # The last component of a quaternion that turns nothing is 1.
+        return [Channel(name, unit, low, math.inf, float(name == "orientation_w")) for name in names]
 
     thrust, heading = free("thrust", unit="N", low=0.0), free("heading", unit="rad")
     vectors = {name: free(*(f"{name}_{a}" for a in _AXES), unit=unit) for name, unit in _VECTORS.items()}

@@ -23,6 +23,28 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Commands on their way to a row."""
+
+    lag: int
+    """Number of steps that they take."""
+    sent: Reals
+    """Those of the last steps, the newest first."""
+
+
+def arrived(link: Link, command: Reals) -> tuple[Reals, Reals]:
+    """Return the commands that reach a row, and those that are on their way after it.
+
+    Args:
+        link: Commands on their way.
+        command: Those that are sent now.
+    """
+    width, every = len(command), (*command, *link.sent)
+    reach = tuple(every[link.lag * width + k] for k in range(width))
+    return reach, every[: len(link.sent)]
+
+
+@dataclass(frozen=True)
 class FleetStep:
     """Step function of a row: what is the same for all rows and known when it is traced."""
 
@@ -51,6 +73,8 @@ class FleetStep:
         piloted: Piloted | None,
         state: State,
         command: Reals,
+        wind: Vec3 | None,
+        link: Link | None,
         step_count: int,
     ) -> dict[str, Any]:
         """Return the columns of a row after a step; those with names of arguments are handed on.
@@ -65,6 +89,8 @@ class FleetStep:
             piloted: State of the controller; None without one.
             state: Its state.
             command: Its commands.
+            wind: Velocity of the air beyond that of the environment, world [m/s]; None for none.
+            link: Commands on their way; None if they arrive at once.
             step_count: Number of its steps before this one.
         """
         dt, t = 1.0 / self.rate, Real(step_count) / self.rate
@@ -74,6 +100,8 @@ class FleetStep:
         if supply is not None:
             lowest, highest, voltage = supply.lowest_speed, supply.highest_speed, supply.voltage
         results: dict[str, Any] = {}
+        if link is not None:
+            command, results["link.sent"] = arrived(link, command)
         speeds = command
         if self.pilot is not None and piloted is not None:
             elapsed = t - Real(step_count - 1) / self.rate if self.by_clock else dt
@@ -82,7 +110,8 @@ class FleetStep:
                 own, p, state, command, piloted, gravity, density, elapsed
             )
         inputs = Inputs(speeds, lowest, highest, voltage, gravity, NO_VECTOR, NO_VECTOR)
-        air = Air(found.get("wind_velocity", NO_VECTOR), density)
+        blowing = found.get("wind_velocity", NO_VECTOR)
+        air = Air(blowing if wind is None else blowing + wind, density)
         end = advance(machine, state, inputs, air, None, None, None, dt)
         place, spin = end.free_position, 0.0
         for speed in end.rotor_speed:
