@@ -22,6 +22,7 @@ LONG = (
     "test_examples.py",
     "fleet/test_fleet_bits.py",
     "fleet/test_fleet_levels.py",
+    "fleet/test_fleet_derivatives.py",
     "engines/test_mujoco_contacts.py",
     "estimation/test_anchors_and_rtk.py",
     "test_docs.py",

@@ -1,7 +1,7 @@
 """Fleets: many copies of a vehicle in open air, stepped by compiled code without Python between steps."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,6 +15,7 @@ from pegasus.base.tracing import uniform_values
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
 from pegasus.fleet.columns import columns_of, planar, view
+from pegasus.fleet.derivatives import Reverse
 from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
 from pegasus.model.machine import Channel
@@ -79,6 +80,8 @@ class Fleet:
     """State of the rows, live: what is written there is the state of the next step."""
     command: Array
     """Commands of the rows, live, shape (N, U); see `inputs`."""
+    _launch: Callable[[int], None]
+    _reverse: Reverse | None
 
     def __init__(
         self,
@@ -171,10 +174,44 @@ class Fleet:
         """
         chosen = chosen_copies(rows, self.count)
         given = {name: self._row_values(name, values, len(chosen)) for name, values in state.items()}
+        if "orientation" in given:
+            length = np.sqrt((given["orientation"] ** 2).sum(axis=1))
+            worst = float(length[np.argmax(abs(length - 1.0))]) if len(length) else 1.0
+            require(abs(worst - 1.0) < _UNIT, "orientation", worst, "must have length 1")
         for name, start in self._start.items():
             self._columns[name][:, chosen] = start[:, chosen]
         for name, values in given.items():
             self._columns[name][:, chosen] = values.T
+
+    def vjp(self, weights: Mapping[str, npt.ArrayLike], substeps: int = 1) -> dict[str, Array]:
+        """Return derivatives through steps from the present state, with the commands in `command`.
+
+        They are those of each row's sum of values after the steps, weighted, by each column before them: the
+        state, `command` and the parameters that vary. The state is left as it is. For longer flights, go from
+        the last snapshot to the first, each time with the derivatives that the later one gave as weights.
+        Where a law has a kink they are those of one side.
+
+        Args:
+            weights: Weights of columns after the steps by name, shapes as those of the state.
+            substeps: Number of steps.
+
+        Raises:
+            ConfigError: If there is no such column, or a weight has another shape.
+        """
+        known = {c.name for c, _ in self._program.trace.outputs}
+        for name in weights:
+            if name not in known:
+                remedy = " ".join([*did_you_mean(name, known), f"there are {', '.join(sorted(known))}"])
+                raise ConfigError("is not changed by a step", field="weights", value=name, remedy=remedy)
+        given = {name: self._row_values(name, values, self.count) for name, values in weights.items()}
+        if self._reverse is None:
+            self._reverse = Reverse(self._program, self._columns, self._tables, self.count)
+        states = []
+        for _ in range(substeps):
+            states.append(self.snapshot())
+            self._launch(1)
+        flat = {name: values if self._widths[name] else values[:, 0] for name, values in given.items()}
+        return self._reverse.run(flat, substeps, lambda: self.restore(states.pop()))
 
     def snapshot(self) -> dict[str, Array]:
         """Return a copy of the state of all rows; see `restore`."""
@@ -223,6 +260,7 @@ class Fleet:
     def _use(self, columns: dict[str, Array], tables: dict[str, Array]) -> None:
         """Take arrays as the columns of this fleet."""
         self._columns, self._tables = columns, tables
+        self._reverse = None
         self._launch = self._program.launch({**columns, **tables}, self.count)
         views = {name: view(values, self._widths[name], self.count) for name, values in columns.items()}
         none: Array = np.zeros((self.count, 0))
@@ -249,11 +287,6 @@ class Fleet:
                 f"must be finite numbers of shape {shape}, or {shape[1:]} for all",
                 field=name,
                 value=given.shape,
-            )
-        if name == "orientation":
-            length = np.sqrt((given * given).sum(axis=-1, keepdims=True))
-            require(
-                bool((abs(length - 1.0) < _UNIT).all()), name, float(length.ravel()[0]), "must have length 1"
             )
         whole: Array = np.broadcast_to(given, shape).reshape(count, max(width, 1))
         return whole

@@ -223,7 +223,7 @@ def test_wind_and_delay_of_rows():
     assert drawn.variation["wind"].shape == (4, 3)
     assert not drawn.variation["wind"][:, 2].any()
     assert 0 < drawn.variation["delay"].max() <= 0.02
-    with pytest.raises(ConfigError, match="vary.delay = .*must be from 0 to 0.1 s"):
+    with pytest.raises(ConfigError, match=r"vary\.delay = .*must be from 0 to 0\.1 s"):
         Fleet("iris", 2, vary={"delay": [0.0, 0.2]})
     with pytest.raises(ConfigError, match=r"vary.wind.*shape \(2, 3\)"):
         Fleet("iris", 2, vary={"wind": [1.0, 2.0]})

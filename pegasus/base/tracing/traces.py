@@ -264,11 +264,12 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
             return literal
         if table:
             first: Any = 0
-            if len(_tables(values)) > 1:
+            several = len(_tables(values)) > 1
+            if several:
                 inputs.append(Column(f"{name}@", 0, kind=INTEGER))
                 first = _number(graph, f"{name}@", 0, INTEGER)
             inputs.append(Column(name, size, uniform=True))
-            return InputTable(graph, name, size, first)
+            return InputTable(graph, name, size, first, values[0] if argument.folded and not several else ())
         inputs.append(Column(name, size, uniform=uniform_input))
         parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))
         return parts if size else parts[0]
