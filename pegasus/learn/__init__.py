@@ -13,6 +13,8 @@ _LATER = {
     "FleetEnv": "environment",
     "SingleEnv": "environment",
     "Sb3Env": "sb3",
+    "RslEnv": "rsl",
+    "GroupEnv": "parallel",
     "PolicyController": "policy_controller",
     "Training": "training",
     "Layer": "policy_file",
