@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from pegasus.base.errors import package_error
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.flights import Flights, evaluate
 from pegasus.learn.registration import TASKS, register
@@ -27,7 +28,14 @@ __all__ = ["TASKS", "Draws", "Episodes", "Flights", "Task", "Term", "evaluate", 
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
+    """Import a name when it is first used.
+
+    Raises:
+        ConfigError: If a package that it needs is not installed.
+    """
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
+    try:
+        return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise package_error(error) from None

@@ -52,6 +52,10 @@ class Episodes:
     goal: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     """What the task asks for, by name: arrays of N rows, such as `position` [m] and `velocity` [m/s]."""
 
+    def __post_init__(self) -> None:
+        self.integral: Array = np.zeros((len(self.time), 3))
+        """Integrals of the vectors to the goal since the beginning, world [m s], shape (N, 3)."""
+
     def __len__(self) -> int:
         return len(self.time)
 
@@ -63,6 +67,25 @@ class Episodes:
         """
         if not self.goal:
             self.goal |= {name: np.zeros((len(self), *shape)) for name, shape in shapes.items()}
+
+    def begin(self, rows: BoolArray) -> None:
+        """Begin episodes anew, without their goals.
+
+        Args:
+            rows: The rows, shape (N,).
+        """
+        self.action[rows] = 0.0
+        self.time[rows] = 0.0
+        self.integral[rows] = 0.0
+
+    def integrate(self, dt: float, rows: BoolArray) -> None:
+        """Add to the integrals, which stay within 1 m s.
+
+        Args:
+            dt: Time since the last call [s].
+            rows: The rows, shape (N,).
+        """
+        self.integral[rows] = np.clip(self.integral + self.position_error * dt, -1.0, 1.0)[rows]
 
     @property
     def position_error(self) -> Array:

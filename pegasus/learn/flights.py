@@ -66,7 +66,7 @@ class Flights:
         self.episodes = Episodes(
             self.fleet.state, rest[:rotors], np.zeros((count, len(rest))), np.zeros(count)
         )
-        self._keys = Keys(seed, count)
+        self._keys, self._every = Keys(seed, count), np.ones(count, dtype=bool)
 
     @property
     def actions(self) -> int:
@@ -93,8 +93,7 @@ class Flights:
         draws, episodes = self._keys.begin(rows), self.episodes
         start = {"rotor_speed": episodes.rest_speed, **self.task.begin(draws)}
         self.fleet.reset(rows, **start)
-        episodes.action[rows] = 0.0
-        episodes.time[rows] = 0.0
+        episodes.begin(rows)
         self.task.aim(episodes, draws, rows)
 
     def step(self, action: npt.ArrayLike) -> Outcome:
@@ -120,7 +119,8 @@ class Flights:
         middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
         self.fleet.step(middle + half * episodes.action, task.substeps)
         episodes.time += task.interval
-        task.aim(episodes, None, np.ones(len(episodes), dtype=bool))
+        task.aim(episodes, None, self._every)
+        episodes.integrate(task.interval, self._every)
         broken = self._of_groups(self.fleet.state.fault != 0)
         failed = self._of_groups(task.failed(episodes)) | broken
         finished = task.finished(episodes) & ~failed

@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.base.components import require
+from pegasus.base.components import finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Reference, VehicleState
-from pegasus.contracts.vehicle import Vehicle, as_machine
+from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import Trajectory, hold, trajectory_from_spec
+from pegasus.core.placement import Copies, chosen_copies
 from pegasus.learn.episodes import Episodes
 from pegasus.learn.policy_file import PolicyFile
+from pegasus.learn.raptor import RaptorPolicy
 from pegasus.learn.terms import Law, observed, term_of
 
 _AHEAD = (0.1, 0.2, 0.4, 0.6)
@@ -30,12 +33,12 @@ class PolicyController(Backend):
     """
 
     policy: str | Path
-    """File of the policy, as `pegasus train` writes it."""
+    """File of the policy, as `pegasus train` writes it; or `raptor`, which flies most quadrotors."""
     _: KW_ONLY
     trajectory: Any = None
-    """Where to be: a `Trajectory`, or parts of one as in scenario files; by default 1 m above the start."""
+    """Where to be: a `Trajectory`, or parts of one as in scenario files; by default at 1 m."""
     relative: bool = True
-    """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
+    """Whether the trajectory begins where each vehicle starts, or is in the world."""
     terms: Mapping[str, Law] = field(default_factory=dict)
     """Terms of the observation that are not shipped, by name."""
 
@@ -44,13 +47,11 @@ class PolicyController(Backend):
     takes_feedback = True
 
     def __post_init__(self) -> None:
-        self._file = PolicyFile(self.policy)
+        self._policy = RaptorPolicy() if self.policy == "raptor" else PolicyFile(self.policy)
         given = self.trajectory
         if given is None:
             given = hold(height=1.0)
         self.trajectory = given if isinstance(given, Trajectory) else trajectory_from_spec(given)
-        entries = [{"name": name, "scale": scale} for name, scale in self._file.description.terms]
-        self._terms = [term_of(entry, self.terms) for entry in entries]
 
     def bind(self, vehicle: Vehicle) -> None:
         """Check that the vehicle has the channels that the policy commands.
@@ -58,7 +59,8 @@ class PolicyController(Backend):
         Raises:
             ConfigError: If it has others, or does not reach their commands.
         """
-        about, machine = self._file.description, as_machine(vehicle)
+        self.description = about = self._policy.describe(vehicle)
+        self._terms = [term_of(entry, self.terms) for entry in about.terms]
         names = tuple(channel.name for channel in vehicle.channels)
         require(
             names == about.channels,
@@ -75,59 +77,71 @@ class PolicyController(Backend):
                     value=str(self.policy),
                 )
         self._count, self._dt = vehicle.count, 1.0 / vehicle.physics_rate
-        self._start = machine.state
+        self._targets = np.full((self._count, 3), np.nan)
         self._rest = np.array(about.rest_speed)
         self._low, self._high = np.array(about.low), np.array(about.high)
         self.start()
 
+    def goto(self, position: npt.ArrayLike, copies: Copies = None) -> None:
+        """Fly to places in place of the trajectory, and stay there.
+
+        Args:
+            position: Places in the world [m], one or shape (K, 3).
+            copies: The K copies; all if None.
+        """
+        rows = chosen_copies(copies, self._count)
+        self._targets[rows] = finite_numbers("position", position, (len(rows), 3))
+
     def start(self) -> None:
         """Start from a fresh state."""
         count = self._count
-        self._action = np.zeros((count, len(self._low)))
-        self._time = np.zeros(count)
+        at_rest = VehicleState.at_rest(count, len(self._rest))
+        self._policy.reset()
+        self.episodes = Episodes(at_rest, self._rest, np.zeros((count, len(self._low))), np.zeros(count))
         self._due = np.zeros(count)
-        self._origin = np.full((count, 3), np.nan)
-        self._state: VehicleState | None = None
-        self._last: float | None = None
+        self._last = 0.0
+        self._places = np.full((count, 3), np.nan)
 
     def reset_copies(self, rows: IntArray) -> None:
         """Start copies anew."""
-        self._action[rows] = self._time[rows] = self._due[rows] = 0.0
-        self._origin[rows] = np.nan
+        chosen = np.zeros(self._count, dtype=bool)
+        chosen[rows] = True
+        self.episodes.begin(chosen)
+        self._policy.reset(chosen)
+        self._due[rows] = 0.0
+        self._places[rows] = np.nan
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
-        """Keep the state."""
-        self._state = state
-        fresh = np.isnan(self._origin[:, 0])
+        """Take the state."""
+        self.episodes.motion = state
+        self.episodes.time += t - self._last
+        self._last = t
+        fresh = np.isnan(self._places[:, 0])
         if fresh.any():
-            self._origin[fresh] = state.position[fresh] if self.relative else 0.0
+            self._places[fresh] = state.position[fresh] * (1.0, 1.0, 0.0) * float(self.relative)
 
     def command(self, t: float) -> Array | None:
         """Return the commands of the last actions; new actions are taken at the interval of the policy."""
-        assert self._state is not None
-        if self._last is not None:
-            self._time += t - self._last
-        self._last = t
-        due = self._time >= self._due - 0.5 * self._dt
+        episodes, interval = self.episodes, self.description.interval
+        due = episodes.time >= self._due - 0.5 * self._dt
         if due.any():
-            episodes = Episodes(self._state, self._rest, self._action, self._time, self._goal())
-            new = np.clip(self._file(observed(self._terms, episodes)), -1.0, 1.0)
-            self._action[due] = new[due]
-            self._due[due] += self._file.description.interval
-        commands: Array = self._low + 0.5 * (self._action + 1.0) * (self._high - self._low)
+            self._aim()
+            episodes.integrate(interval, due & (self._due > 0.0))
+            new = np.clip(self._policy(observed(self._terms, episodes)), -1.0, 1.0)
+            episodes.action[due] = new[due]
+            self._due[due] += interval
+        commands: Array = self._low + 0.5 * (episodes.action + 1.0) * (self._high - self._low)
         return commands
 
-    def _goal(self) -> dict[str, Array]:
-        """Return what to follow now, and report it."""
-        points, _ = self.trajectory.samples(self._time)
-        ahead = [self.trajectory.samples(self._time + dt)[0][:, :3] for dt in _AHEAD]
-        position = points[:, :3] + self._origin
-        velocity = points[:, 3:6].copy()
-        reference = Reference.hold(position, np.zeros(self._count))
-        reference.velocity[...] = velocity
-        self.reference = reference
-        return {
-            "position": position,
-            "velocity": velocity,
-            "preview": np.stack(ahead, axis=1) + self._origin[:, None],
-        }
+    def _aim(self) -> None:
+        """Set the goals, and report them."""
+        episodes, moved = self.episodes, ~np.isnan(self._targets[:, :1])
+        points, _ = self.trajectory.samples(episodes.time)
+        ahead = [self.trajectory.samples(episodes.time + dt)[0][:, :3] for dt in _AHEAD]
+        position = np.where(moved, self._targets, points[:, :3] + self._places)
+        velocity = np.where(moved, 0.0, points[:, 3:6])
+        preview = np.stack(ahead, axis=1) + self._places[:, None]
+        preview = np.where(moved[:, None], position[:, None], preview)
+        episodes.goal = {"position": position, "velocity": velocity, "preview": preview}
+        self.reference = Reference.hold(position, np.zeros(self._count))
+        self.reference.velocity[...] = velocity

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.errors import ConfigError, package_error
+from pegasus.contracts.vehicle import Vehicle
 
 _KEY = "pegasus.policy"
 _FORMAT = 1
@@ -58,8 +59,11 @@ def write_policy(path: Path, layers: Sequence[Layer], description: Description) 
         description: What it observes and commands.
     """
     # Not at the top: it is not needed to fly.
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ModuleNotFoundError as error:
+        raise package_error(error) from None
 
     nodes, weights, name = [], [], "observation"
     for k, layer in enumerate(layers):
@@ -101,17 +105,14 @@ class PolicyFile:
         ConfigError: If there is no such file, it is none of a policy, or onnxruntime is not installed.
     """
 
+    saved_as = "value"
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
             import onnxruntime
-        except ImportError:
-            raise ConfigError(
-                "needs onnxruntime",
-                field="policy",
-                value=str(path),
-                remedy='pip install "pegasus-multirotor[policy]"',
-            ) from None
+        except ModuleNotFoundError as error:
+            raise package_error(error) from None
         if not self.path.is_file():
             raise ConfigError("there is no such file", field="policy", value=str(path))
         options = onnxruntime.SessionOptions()
@@ -130,6 +131,13 @@ class PolicyFile:
         self.width: int = self._session.get_inputs()[0].shape[1]
         """Number of numbers that it observes."""
 
+    def describe(self, vehicle: Vehicle) -> Description:
+        """Return what it observes and commands, which is the same for all vehicles."""
+        return self.description
+
+    def reset(self, rows: BoolArray | None = None) -> None:
+        """Do nothing: it has no memory."""
+
     def __call__(self, observation: Array) -> Array:
         """Return the actions, shape (N, A).
 
@@ -137,9 +145,6 @@ class PolicyFile:
             observation: Shape (N, K), float32.
         """
         return cast("Array", self._session.run(None, {self._input: observation})[0])
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "PolicyFile":
-        return self
 
     def __reduce__(self) -> tuple[type["PolicyFile"], tuple[Path]]:
         return type(self), (self.path,)

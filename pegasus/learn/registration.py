@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pegasus.base.components import build
 from pegasus.base.registry import Registry
 from pegasus.learn.task import Task
 
@@ -39,7 +40,7 @@ def register() -> None:
 
 
 def task_of(task: Any, parameters: dict[str, Any]) -> Task:
-    """Return a task by its name, its class, or itself.
+    """Return a task by its name or `package.module:Class`, its class, or itself.
 
     Args:
         task: One of these.
@@ -50,8 +51,9 @@ def task_of(task: Any, parameters: dict[str, Any]) -> Task:
     """
     if isinstance(task, Task):
         return task
-    kind = TASKS[task] if isinstance(task, str) else task
-    made: Task = kind(**parameters)
+    if isinstance(task, str):
+        return build(Task, TASKS, {"model": task, **parameters}, field="task")
+    made: Task = task(**parameters)
     return made
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
-from pegasus.environment import Environment
 from pegasus.fleet import Fleet
 from pegasus.learn.commands import hover_command
 from pegasus.learn.episodes import Draws, Episodes
@@ -26,7 +25,7 @@ class Task:
 
     vehicle: Any = "crazyflie"
     """Vehicle, as `Fleet` takes it."""
-    environment: Environment | None = None
+    environment: Any = None
     """Gravity, air and wind, as `Fleet` takes them."""
     vary: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that differ between rows, as `Fleet` takes them."""
@@ -41,6 +40,7 @@ class Task:
 
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
+        Term("position_integral"),
         Term("rotation"),
         Term("velocity", 0.5),
         Term("angular_velocity", 0.1),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -28,6 +28,11 @@ def rotation(episodes: Episodes) -> Array:
 def position_error(episodes: Episodes) -> Array:
     """Return the vectors to the goal, world [m], shape (N, 3)."""
     return episodes.position_error
+
+
+def position_integral(episodes: Episodes) -> Array:
+    """Return the integrals of the vectors to the goal, each from -1 to 1, world [m s], shape (N, 3)."""
+    return episodes.integral
 
 
 def velocity(episodes: Episodes) -> Array:
@@ -112,7 +117,7 @@ def neighbour_velocities(episodes: Episodes) -> Array:
 LAWS: Mapping[str, Law] = {
     law.__name__: law
     for law in (
-        *(position_error, velocity_error, rotation, velocity, angular_velocity),
+        *(position_error, position_integral, velocity_error, rotation, velocity, angular_velocity),
         *(rotor_speed, action, preview, upward, body_velocity, body_preview, gate_corners),
         *(neighbours, neighbour_velocities),
     )
@@ -149,19 +154,19 @@ def observed(terms: Sequence[Term], episodes: Episodes) -> Array:
     return cast("Array", np.concatenate([term(episodes) for term in terms], axis=1, dtype=np.float32))
 
 
-def term_of(entry: Mapping[str, Any], own: Mapping[str, Law]) -> Term:
+def term_of(entry: tuple[str, float], own: Mapping[str, Law]) -> Term:
     """Return a term that a file of a policy lists.
 
     Args:
-        entry: `name` and `scale`.
+        entry: Its name and scale.
         own: Functions of the user's own, by name.
 
     Raises:
         ConfigError: If no term has that name.
     """
-    name = str(entry["name"])
+    name, scale = entry
     if name not in own:
         require(
             name in LAWS, "terms", name, "must be a shipped term, or one that is given", "give terms={...}"
         )
-    return Term(own.get(name, name), float(entry["scale"]))
+    return Term(own.get(name, name), scale)

@@ -4,17 +4,22 @@ import csv
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.errors import package_error
 from pegasus.learn.flights import Flights, evaluate
 from pegasus.learn.policy_file import Description, Layer, write_policy
+from pegasus.learn.registration import TASKS
 from pegasus.learn.task import Task
 
 CHECKPOINT, POLICY, PROGRESS = "checkpoint.zip", "policy.onnx", "progress.csv"
+
+_CURVES = {"reward": "sum of rewards", "success": "share that succeeds", "error": "last distance [m]"}
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,14 @@ class Training:
         self, task: Task, folder: Path, *, rows: int = 512, seed: int = 0, resume: bool = False
     ) -> None:
         # Not at the top: they take seconds.
-        import torch
-        from stable_baselines3 import PPO
+        try:
+            import onnx  # noqa: F401
+            import torch
+            from stable_baselines3 import PPO
 
-        from pegasus.learn.sb3 import Sb3Env
+            from pegasus.learn.sb3 import Sb3Env
+        except ModuleNotFoundError as error:
+            raise package_error(error) from None
 
         torch.set_num_threads(1)
         self.task, self.folder = task, folder
@@ -73,6 +82,7 @@ class Training:
                 policy_kwargs={"net_arch": [64, 64], "log_std_init": -0.7},
                 seed=seed,
                 device="cpu",
+                tensorboard_log=str(folder) if find_spec("tensorboard") else None,
             )
 
     def run(
@@ -111,7 +121,9 @@ class Training:
 
         found = Evaluations()
         self.model.learn(steps, callback=found, reset_num_timesteps=False)
-        self.save()
+        if found.last.steps < self.model.num_timesteps:
+            found.last = self._evaluated(time.monotonic() - begun)
+            report(found.last)
         return found.last
 
     def _evaluated(self, seconds: float) -> Progress:
@@ -144,9 +156,30 @@ class Training:
         )
 
 
+def draw_curves(folder: Path) -> None:
+    """Draw success and error of the evaluations of a training by its steps, in `curves.png` of its folder.
+
+    Args:
+        folder: The folder.
+    """
+    from matplotlib.figure import Figure
+
+    with (folder / PROGRESS).open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    steps = [int(row["steps"]) / 1e6 for row in rows]
+    figure = Figure(figsize=(8.0, 3.2), layout="constrained")
+    for place, (name, title) in enumerate(_CURVES.items()):
+        axes = figure.add_subplot(1, len(_CURVES), place + 1)
+        axes.plot(steps, [float(row[name]) for row in rows], marker=".")
+        axes.set(title=title, xlabel="actions [million]")
+        axes.grid(alpha=0.3)
+    figure.savefig(folder / "curves.png", dpi=120)
+
+
 def description_of(flights: Flights) -> Description:
     """Return what a policy that learnt in flights observes and commands."""
     task = flights.task
+    kind = type(task)
     return Description(
         terms=tuple((term.name, float(term.scale)) for term in task.observation),
         channels=tuple(channel.name for channel in flights.fleet.channels),
@@ -154,7 +187,7 @@ def description_of(flights: Flights) -> Description:
         high=tuple(flights.high.tolist()),
         rest_speed=tuple(flights.episodes.rest_speed.tolist()),
         interval=task.interval,
-        task=type(task).__name__,
+        task=TASKS.name_of(kind) or f"{kind.__module__}:{kind.__qualname__}",
         vehicle=flights.fleet.vehicle.name,
     )
 

@@ -1,8 +1,11 @@
 """Tests of swarms: groups of rows that end together, their distances, PettingZoo's interface."""
 
+import sys
+
 import numpy as np
 import pytest
 
+import pegasus.learn
 from pegasus.base.errors import ConfigError
 from pegasus.learn import Flights
 from pegasus.learn.tasks import Swarm
@@ -82,6 +85,15 @@ def test_bad_groups(flights):
         Swarm(size=12)
     with pytest.raises(ConfigError, match="size = 1: must be a whole number from 2 up"):
         Swarm(size=1)
+
+
+@pytest.mark.learn
+def test_a_missing_package_is_named(monkeypatch):
+    """Without PettingZoo, its environment is refused with the command that installs it."""
+    monkeypatch.setitem(sys.modules, "pettingzoo", None)
+    monkeypatch.delitem(sys.modules, "pegasus.learn.parallel", raising=False)
+    with pytest.raises(ConfigError, match=r"package pettingzoo.*pip install .pegasus-multirotor.learn"):
+        pegasus.learn.GroupEnv  # noqa: B018
 
 
 @pytest.mark.learn
