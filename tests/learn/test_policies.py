@@ -19,6 +19,7 @@ pytestmark = pytest.mark.learn
 def linear_policy(path, **changes):
     """Write a policy for the Crazyflie by proportional and derivative feedback, and return its file."""
     flights = Flights(Hover(), 1)
+    flights.begin(np.ones(1, dtype=bool))
     width = flights.observe().shape[1]
     # Columns of the observation by term.
     places, first = {}, 0
@@ -36,7 +37,9 @@ def linear_policy(path, **changes):
     signs = np.sign(flights.fleet.vehicle.layout.position)
     mixed = np.stack([np.ones(4), signs[:, 1], -signs[:, 0]], axis=1)
     about = dataclasses.replace(description_of(flights), **changes)
-    write_policy(path, [Layer(mixed @ gains, np.zeros(4), None)], about)
+    half = 0.5 * (flights.high - flights.low)
+    hover = (flights.episodes.rest_speed - flights.low) / half - 1.0
+    write_policy(path, [Layer(mixed @ gains, hover, None)], about)
     return path
 
 
