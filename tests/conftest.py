@@ -17,7 +17,7 @@ PACKAGES = {
     "learn": ("gymnasium", "onnx", "onnxruntime"),
     "train": ("torch", "stable_baselines3"),
     "swarm": ("pettingzoo",),
-    "rsl": ("rsl_rl", "tensordict"),
+    "rsl": ("rsl_rl", "tensordict", "tensorboard", "git"),
 }
 """Packages that tests need, by marker."""
 REQUIRABLE = ("browser", "photo", "px4", "ardupilot", *PACKAGES)

@@ -15,6 +15,7 @@ _EXTRAS = {
     "onnxruntime": ("onnxruntime", "policy", "a policy"),
     "pandas": ("pandas", "pandas", "a data frame"),
     "pymavlink": ("pymavlink", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
+    "pettingzoo": ("pettingzoo", "learn", "an environment of several agents"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
     "stable_baselines3": ("stable-baselines3", "learn", "training"),
     "torch": ("torch", "learn", "training"),

@@ -59,6 +59,15 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.time)
 
+    def make_goal(self, **shapes: tuple[int, ...]) -> None:
+        """Make the goal, of zeros, unless it is made.
+
+        Args:
+            shapes: Shape of the numbers of a row by name; () for one number.
+        """
+        if not self.goal:
+            self.goal |= {name: np.zeros((len(self), *shape)) for name, shape in shapes.items()}
+
     def begin(self, rows: BoolArray) -> None:
         """Begin episodes anew, without their goals.
 

@@ -121,8 +121,8 @@ class Flights:
         episodes.time += task.interval
         task.aim(episodes, None, self._every)
         episodes.integrate(task.interval, self._every)
-        broken = self.fleet.state.fault != 0
-        failed = self._of_groups(task.failed(episodes) | broken)
+        broken = self._of_groups(self.fleet.state.fault != 0)
+        failed = self._of_groups(task.failed(episodes)) | broken
         finished = task.finished(episodes) & ~failed
         truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~failed & ~finished
         return Outcome(np.where(broken, 0.0, task.reward(episodes)), failed, finished, truncated)
@@ -133,9 +133,9 @@ class Flights:
         return rows if group == 1 else np.repeat(rows.reshape(-1, group).any(axis=1), group)
 
     def observe(self) -> Array:
-        """Return what all rows observe, shape (N, K), float32: zeros where the motion is not finite."""
+        """Return what all rows observe, shape (N, K), float32; zeros where a group is not finite."""
         seen = observed(self.task.observation, self.episodes)
-        seen[self.fleet.state.fault != 0] = 0.0
+        seen[self._of_groups(self.fleet.state.fault != 0)] = 0.0
         return seen
 
 

@@ -37,8 +37,6 @@ class Task:
     """Longest episode [s]."""
     effort: float = 0.6
     """Share by which actions of -1 and 1 change the commands of steady flight; see `rest_command`."""
-    group: ClassVar[int] = 1
-    """Number of neighbouring rows that begin and end together, such as those of a swarm."""
 
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
@@ -55,6 +53,11 @@ class Task:
         require(whole, "substeps", self.substeps, "must be a whole number from 1 up")
         require(0 < self.duration < math.inf, "duration", self.duration, "must be above 0 s and finite")
         require(0 < self.effort <= 1, "effort", self.effort, "must be above 0 and at most 1")
+
+    @property
+    def group(self) -> int:
+        """Number of neighbouring rows that begin and end together, such as those of a swarm."""
+        return 1
 
     @property
     def interval(self) -> float:
@@ -87,10 +90,7 @@ class Task:
             draws: Random numbers of the rows that begin; None after a step.
             rows: The rows, shape (N,).
         """
-        if draws is not None:
-            for name in ("position", "velocity"):
-                goal = episodes.goal.setdefault(name, np.zeros((len(episodes), 3)))
-                goal[rows] = 0.0
+        episodes.make_goal(position=(3,), velocity=(3,))
 
     def reward(self, episodes: Episodes) -> Array:
         """Return the rewards of the last step, shape (N,).

@@ -102,11 +102,24 @@ def gate_corners(episodes: Episodes) -> Array:
     return in_body(episodes, corners.reshape(len(corners), -1, 3))
 
 
+def neighbours(episodes: Episodes) -> Array:
+    """Return the vectors to the other vehicles of the swarm, world [m], shape (N, 3 K)."""
+    ways = episodes.goal["neighbours"] - episodes.motion.position[:, None]
+    return ways.reshape(len(ways), -1)
+
+
+def neighbour_velocities(episodes: Episodes) -> Array:
+    """Return their velocities by that of the vehicle, world [m/s], shape (N, 3 K)."""
+    relative = episodes.goal["neighbour_velocities"] - episodes.motion.velocity[:, None]
+    return relative.reshape(len(relative), -1)
+
+
 LAWS: Mapping[str, Law] = {
     law.__name__: law
     for law in (
         *(position_error, position_integral, velocity_error, rotation, velocity, angular_velocity),
         *(rotor_speed, action, preview, upward, body_velocity, body_preview, gate_corners),
+        *(neighbours, neighbour_velocities),
     )
 }
 """Terms by the names that files of policies have."""

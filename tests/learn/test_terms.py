@@ -59,7 +59,7 @@ def test_terms_stand_side_by_side():
     assert observation.tolist() == [[0.0, 4.0, 0.0, 30.0]] * 2
     assert observation.dtype == np.float32
     assert Term(height).name == "height"
-    assert term_of({"name": "height", "scale": 2}, {"height": height}) == Term(height, 2.0)
+    assert term_of(("height", 2.0), {"height": height}) == Term(height, 2.0)
     assert set(LAWS) == {law.__name__ for law in LAWS.values()}
 
 
@@ -70,4 +70,4 @@ def test_bad_terms():
     with pytest.raises(ConfigError, match="scale = nan: must be finite"):
         Term("velocity", float("nan"))
     with pytest.raises(ConfigError, match="terms = 'height': must be a shipped term, or one that is given"):
-        term_of({"name": "height", "scale": 1.0}, {})
+        term_of(("height", 1.0), {})

@@ -62,11 +62,9 @@ class LandOnPad(Task):
 
     def aim(self, episodes: Episodes, draws: Draws | None, rows: BoolArray) -> None:
         """Move the pad."""
-        goal, count = episodes.goal, len(episodes)
-        if not goal:
-            widths = {"position": (3,), "velocity": (3,), "drift": (2,)}
-            widths |= dict.fromkeys(("heave", "rate", "phase", "missing", "progress"), ())
-            goal |= {name: np.zeros((count, *width)) for name, width in widths.items()}
+        numbers = dict.fromkeys(("heave", "rate", "phase", "missing", "progress"), ())
+        episodes.make_goal(position=(3,), velocity=(3,), drift=(2,), **numbers)
+        goal = episodes.goal
         if draws is not None:
             short, long = self.period
             goal["drift"][rows] = draws.uniform(-self.drift, self.drift, 2)

@@ -115,10 +115,14 @@ class RaceGates(Task):
     def aim(self, episodes: Episodes, draws: Draws | None, rows: BoolArray) -> None:
         """Go on to the next gate where one was passed."""
         goal, count, gates = episodes.goal, len(episodes), len(self._middles)
-        if not goal:
-            widths = {"gates": (gates, 3), "normals": (gates, 3), "gate": (), "passed": (), "progress": ()}
-            widths |= {"corners": (2, 4, 3), "position": (3,), "last_position": (3,), "hit": ()}
-            goal |= {name: np.zeros((count, *width)) for name, width in widths.items()}
+        episodes.make_goal(
+            gates=(gates, 3),
+            normals=(gates, 3),
+            corners=(2, 4, 3),
+            position=(3,),
+            last_position=(3,),
+            **dict.fromkeys(("gate", "passed", "progress", "hit"), ()),
+        )
         if draws is not None:
             goal["gates"][rows], goal["normals"][rows] = self._places, self._normals
             goal["gate"][rows] = self._first

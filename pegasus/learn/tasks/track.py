@@ -54,10 +54,8 @@ class TrackTrajectory(Task):
 
     def aim(self, episodes: Episodes, draws: Draws | None, rows: BoolArray) -> None:
         """Move along the trajectory; at its end it begins anew."""
-        goal, count = episodes.goal, len(episodes)
-        if not goal:
-            widths = {"position": (3,), "velocity": (3,), "preview": (len(self.ahead), 3), "first": ()}
-            goal |= {name: np.zeros((count, *width)) for name, width in widths.items()}
+        episodes.make_goal(position=(3,), velocity=(3,), preview=(len(self.ahead), 3), first=())
+        goal = episodes.goal
         if draws is not None:
             goal["first"][rows] = self._first
         last = len(self._places)

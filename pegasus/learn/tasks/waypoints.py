@@ -24,7 +24,7 @@ from pegasus.learn.terms import Term
 class FixedWingWaypoints(Task):
     """Fly an aircraft through waypoints in turn, from trimmed flight.
 
-    Actions of 0 are about the commands of trimmed flight; each channel of the vehicle has one, by its order.
+    Each channel of the vehicle has an action, in their order; they change the commands of trimmed flight.
     """
 
     vehicle: Any = "plane"
@@ -63,7 +63,7 @@ class FixedWingWaypoints(Task):
         given = self.vehicle
         vehicle = given if isinstance(given, Multirotor) else Multirotor(given)
         self._trim = trim(vehicle, self.airspeed, environment=self.environment)
-        self._rotors, self._joints = len(vehicle.spec.rotors), len(vehicle.spec.joints)
+        self._rotors, self._joints = vehicle.state.rotor_speed.shape[1], len(vehicle.spec.joints)
 
     def rest_command(self, fleet: Fleet) -> Array:
         """Return the commands of trimmed flight by channel, shape (U,)."""
@@ -87,11 +87,9 @@ class FixedWingWaypoints(Task):
 
     def aim(self, episodes: Episodes, draws: Draws | None, rows: BoolArray) -> None:
         """Go on to the next waypoint where one was reached."""
-        goal, count, last = episodes.goal, len(episodes), self.waypoints - 1
-        if not goal:
-            widths = {"route": (self.waypoints, 3), "preview": (2, 3), "position": (3,)}
-            widths |= dict.fromkeys(("reached", "distance", "progress", "turned"), ())
-            goal |= {name: np.zeros((count, *width)) for name, width in widths.items()}
+        goal, last = episodes.goal, self.waypoints - 1
+        numbers = dict.fromkeys(("reached", "distance", "progress", "turned"), ())
+        episodes.make_goal(route=(self.waypoints, 3), preview=(2, 3), position=(3,), **numbers)
         if draws is not None:
             goal["route"][rows] = self._route(draws)
             goal["reached"][rows] = goal["progress"][rows] = goal["turned"][rows] = 0.0
@@ -100,7 +98,7 @@ class FixedWingWaypoints(Task):
             goal["progress"][...] = goal["distance"] - distance
             goal["turned"][...] = distance < self.radius
             goal["reached"] += goal["turned"]
-        every, following = np.arange(count), goal["reached"].astype(int)
+        every, following = np.arange(len(episodes)), goal["reached"].astype(int)
         for k in range(2):
             goal["preview"][:, k] = goal["route"][every, np.minimum(following + k, last)]
         goal["position"][...] = goal["preview"][:, 0]
