@@ -13,24 +13,14 @@ from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 from pegasus.learn.training import Progress, Training
 
-<<<<<<< HEAD
-_ENVIRONMENTS = {"FleetEnv": "environment", "Sb3Env": "sb3", "SingleEnv": "environment"}
-"""Names whose modules need Gymnasium, and that of Stable-Baselines3."""
-=======
-_LATER = {
+_ENVIRONMENTS = {
     "FleetEnv": "environment",
-    "SingleEnv": "environment",
-    "Sb3Env": "sb3",
-    "RslEnv": "rsl",
     "GroupEnv": "parallel",
-    "PolicyController": "policy_controller",
-    "Training": "training",
-    "Layer": "policy_file",
-    "Description": "policy_file",
-    "write_policy": "policy_file",
+    "RslEnv": "rsl",
+    "Sb3Env": "sb3",
+    "SingleEnv": "environment",
 }
-"""Names whose modules need packages of the extra `learn`."""
->>>>>>> wt/tasks
+"""Names whose modules need packages of other people's interfaces."""
 
 __all__ = [
     "TASKS",
@@ -39,9 +29,11 @@ __all__ = [
     "Episodes",
     "FleetEnv",
     "Flights",
+    "GroupEnv",
     "Layer",
     "PolicyController",
     "Progress",
+    "RslEnv",
     "Sb3Env",
     "SingleEnv",
     "Task",
@@ -54,22 +46,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-<<<<<<< HEAD
-    """Import an environment when it is first used."""
-    if name not in _ENVIRONMENTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"pegasus.learn.{_ENVIRONMENTS[name]}"), name)
-=======
-    """Import a name when it is first used.
+    """Import an environment when it is first used.
 
     Raises:
         ConfigError: If a package that it needs is not installed.
     """
-    if name not in _LATER:
+    if name not in _ENVIRONMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
->>>>>>> wt/tasks
+        return getattr(import_module(f"pegasus.learn.{_ENVIRONMENTS[name]}"), name)
     except ModuleNotFoundError as error:
         raise package_error(error) from None
