@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import importlib.util
 import os
 import signal
 from collections import Counter
@@ -12,7 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-REQUIRABLE = ("browser", "photo", "px4", "ardupilot")
+PACKAGES = {
+    "learn": ("gymnasium", "onnx", "onnxruntime"),
+    "train": ("torch", "stable_baselines3"),
+    "swarm": ("pettingzoo",),
+    "rsl": ("rsl_rl", "tensordict", "tensorboard", "git"),
+}
+"""Packages that tests need, by marker."""
+REQUIRABLE = ("browser", "photo", "px4", "ardupilot", *PACKAGES)
 """Markers of tests that need programs which are not installed with the package."""
 
 TESTS = Path(__file__).parent
@@ -20,6 +28,9 @@ LONG = (
     "worlds/test_every_world.py",
     "panel/viser/test_web_browser.py",
     "test_examples.py",
+    "fleet/test_fleet_bits.py",
+    "fleet/test_fleet_levels.py",
+    "fleet/test_fleet_derivatives.py",
     "engines/test_mujoco_contacts.py",
     "estimation/test_anchors_and_rtk.py",
     "test_docs.py",
@@ -165,9 +176,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test of photo mode where it cannot render."""
+    """Skip a test of photo mode where it cannot render, and one whose packages are not installed."""
     if item.get_closest_marker("photo") and (missing := _missing_for_photos()):
         pytest.skip(missing)
+    for kind, packages in PACKAGES.items():
+        absent = [name for name in packages if importlib.util.find_spec(name) is None]
+        if absent and item.get_closest_marker(kind):
+            pytest.skip(f"not installed: {', '.join(absent)}")
 
 
 @functools.cache

@@ -7,11 +7,18 @@ from typing import Any
 _EXTRAS = {
     "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
     "fastcrc": ("fastcrc", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
+    "foundation_policy": ("foundation-policy", "policy", "the policy RAPTOR"),
+    "gymnasium": ("gymnasium", "gym", "an environment for learners"),
     "matplotlib": ("matplotlib", "plot", "the plot"),
     "mujoco": ("mujoco", "standalone", "the standalone simulator"),
+    "onnx": ("onnx", "gym", "the file of a policy"),
+    "onnxruntime": ("onnxruntime", "policy", "a policy"),
     "pandas": ("pandas", "pandas", "a data frame"),
     "pymavlink": ("pymavlink", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
+    "pettingzoo": ("pettingzoo", "learn", "an environment of several agents"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
+    "stable_baselines3": ("stable-baselines3", "learn", "training"),
+    "torch": ("torch", "learn", "training"),
     "warp": ("warp-lang", "standalone", "the standalone simulator"),
     "xarray": ("xarray", "xarray", "a data set"),
 }

@@ -18,6 +18,7 @@ from pegasus.base.errors import AutopilotError, ConfigError, package_error
 from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
+from pegasus.cli.learn import evaluate, train
 from pegasus.cli.make import dataset, make
 from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
@@ -41,6 +42,8 @@ app.command("list")(list_)
 app.command()(doctor)
 app.command()(dataset)
 app.command()(view)
+app.command()(train)
+app.command()(evaluate)
 
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3

@@ -225,7 +225,8 @@ def runs_of_one_code(models: Sequence[Any]) -> list[tuple[int, int]]:
     Args:
         models: The models.
     """
-    alike = [len(list(run)) for _, run in groupby(map(shape, models))]
+    known: dict[int, int] = {}
+    alike = [len(list(run)) for _, run in groupby(shape(model, known) for model in models)]
     return list(pairwise(accumulate(alike, initial=0)))
 
 

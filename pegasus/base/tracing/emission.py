@@ -1,12 +1,13 @@
 """C++ text of traces: a straight line of operations on one row, or on several rows side by side."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pegasus.base.tracing.branches import with_branches
+from pegasus.base.tracing.branches import WORTH, Branch, with_branches
 from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
 from pegasus.base.tracing.traces import Column, Trace
 
@@ -18,11 +19,13 @@ _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
     "eq": "==", "ne": "!=", "and": "&", "or": "|", "bitand": "&", "bitxor": "^", "shift": ">>",
 }  # fmt: skip
+_WORTH_ABREAST = 100
+"""Number of operations from which on it is worth while to ask whether any of several rows needs them."""
 _ROW = 8
 """Numbers of a packed row of tables: one line of a cache in double precision."""
 
 
-def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
+def source_of_trace(trace: Trace, *, single: bool, lanes: int, planar: bool = False) -> str:
     """Return the body of a C++ function of (columns, part, first, last, step, steps) that runs a trace.
 
     `columns` holds the addresses of inputs, then of outputs, then how far their rows are apart, or how long a
@@ -33,13 +36,15 @@ def source_of_trace(trace: Trace, *, single: bool, lanes: int) -> str:
         trace: The trace.
         single: Compute in single precision.
         lanes: Number of rows side by side, 1 for one after another.
+        planar: Columns hold all rows of their first number, then those of the second, and so on; arrays have
+            room for whole lanes.
     """
-    return _Text(trace, single=single, lanes=lanes).text()
+    return _Text(trace, single=single, lanes=lanes, planar=planar).text()
 
 
 class _Text:
-    def __init__(self, trace: Trace, *, single: bool, lanes: int) -> None:
-        self._trace, self._single, self._lanes = trace, single, lanes
+    def __init__(self, trace: Trace, *, single: bool, lanes: int, planar: bool) -> None:
+        self._trace, self._single, self._lanes, self._planar = trace, single, lanes, planar
         self._places = {c.name: k for k, c in enumerate(trace.inputs)}
         self._carried = {c.name for c, _ in trace.outputs} & set(self._places)
         self._fixed = self._uniform_symbols()
@@ -61,6 +66,7 @@ class _Text:
         lines += [f"const px_whole w{k} = (px_whole)columns.data[part + {total + k}];" for k in tables]
         # Rows of some arrays are longer than what is used of them; of others the length is known.
         widths = {k: f"w{k}" if c.rows else str(c.size) for k, c in (*moving, *results)}
+        buffered = self._lanes > 1 and not self._planar
         for k, c in enumerate(trace.inputs):
             if c.uniform:
                 row = f" + step % {c.length} * {c.size}" if c.length else ""
@@ -68,13 +74,14 @@ class _Text:
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
         varying = [s for s in trace.operations if s.place not in self._fixed]
         kept = {x.place for _, values in trace.outputs for x in values if isinstance(x, Symbol)}
-        body = self._branched(varying, kept) if self._lanes == 1 else self._statements(varying)
+        body = self._branched(varying, kept)
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
         for k, c in (*moving, *results):
-            if c.rows:
+            if c.rows or self._planar:
                 lines.append(f"long long w{k} = columns.data[part + {total + k}];")
-            lines.append(f"{types[k]}* p{k} = c{k} + row * {widths[k]};")
-        if self._lanes > 1:
+            step = "row" if self._planar else f"row * {widths[k]}"
+            lines.append(f"{types[k]}* p{k} = c{k} + {step};")
+        if buffered:
             lines += [f"{types[k]} b{k}[{c.size * self._lanes}];" for k, c in (*moving, *results)]
             lines += ["const long long left = last - row;", f"if (left < {self._lanes}) {{"]
             lines += [f"px_take(p{k}, {widths[k]}, {c.size}, left, b{k});" for k, c in moving]
@@ -83,7 +90,7 @@ class _Text:
         for k, c in moving:
             kind = _TYPES[c.kind] if c.name in self._carried else f"const {_TYPES[c.kind]}"
             load = f"{_TYPES[c.kind][:-1]}_load"
-            lines += [f"{kind} i{k}_{n} = {load}(p{k}, {widths[k]}, {n});" for n in self._read(c)]
+            lines += [f"{kind} i{k}_{n} = {load}({self._at(k, widths[k], n)});" for n in self._read(c)]
         for k, c, _ in outputs:
             lines += [f"{_TYPES[c.kind]} o{k}_{n} = {_TYPES[c.kind]}(0);" for n in range(c.size)]
         loop = bool(self._carried)
@@ -101,8 +108,8 @@ class _Text:
             lines.append("}")
         for k, c in results:
             store = f"{_TYPES[c.kind][:-1]}_store"
-            lines += [f"{store}(p{k}, {widths[k]}, {n}, o{k}_{n});" for n in range(c.size)]
-        if self._lanes > 1:
+            lines += [f"{store}({self._at(k, widths[k], n)}, o{k}_{n});" for n in range(c.size)]
+        if buffered:
             lines.append(f"if (left < {self._lanes}) {{")
             for k, c in results:
                 width = f"columns.data[part + {total + k}]" if c.rows else c.size
@@ -116,6 +123,10 @@ class _Text:
         ]
         return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
 
+    def _at(self, k: int, width: str, n: int) -> str:
+        """Return address, distance of rows and place of number n of column k for loads and stores."""
+        return f"p{k} + {n} * w{k}, 1, 0" if self._planar else f"p{k}, {width}, {n}"
+
     def _read(self, column: Column) -> list[int]:
         """Return the components of an input that are read; all if it is handed on."""
         everything = column.name in self._carried
@@ -125,19 +136,29 @@ class _Text:
         """Return the lines of operations; those that only one side of a condition needs are in branches."""
         lines: list[str] = []
         line: list[Symbol] = []
-        for part in with_branches(symbols, kept | self._packs.keys()):
+        worth = WORTH if self._lanes == 1 else _WORTH_ABREAST
+        for part in with_branches(symbols, kept | self._packs.keys(), worth):
             if isinstance(part, Symbol):
                 line.append(part)
                 continue
             lines += self._statements(line)
             line = []
-            lines += [f"{_TYPES[s.kind]} v{s.place};" for s in part.choices]
-            for k, opening in ((1, f"if ({self._name(part.choices[0].args[0], TRUTH)}) {{"), (2, "} else {")):
-                needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
-                lines += [opening, *self._branched(part.sides[k - 1], needed)]
-                lines += [f"v{s.place} = {self._name(s.args[k], s.kind)};" for s in part.choices]
-            lines.append("}")
+            lines += self._branch(part)
         return lines + self._statements(line)
+
+    def _branch(self, part: Branch) -> list[str]:
+        """Return the lines of a branch: a side is run if any of the rows needs it."""
+        asked = self._name(part.choices[0].args[0], TRUTH)
+        lines = [f"{_TYPES[s.kind]} v{s.place} = {_TYPES[s.kind]}(0);" for s in part.choices]
+        for k, condition in ((1, asked), (2, f"px_not({asked})")):
+            needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
+            lines += [f"if (px_any({condition})) {{", *self._branched(part.sides[k - 1], needed)]
+            for s in part.choices:
+                new = self._name(s.args[k], s.kind)
+                select = "px_select_words" if s.kind == WORD else "px_select"
+                lines.append(f"v{s.place} = {new if k == 1 else f'{select}({asked}, v{s.place}, {new})'};")
+            lines.append("}")
+        return lines
 
     def _uniform_symbols(self) -> set[int]:
         """Return the operations that are the same for all rows; they stand before the loop."""
@@ -219,8 +240,10 @@ class _Text:
 
     def _literal(self, x: float) -> str:
         if self._single:
+            # A guard against a division by zero is not to become zero.
+            least = float(np.finfo(np.float32).tiny)
             with np.errstate(over="ignore"):
-                x = float(np.float32(x))
+                x = float(np.float32(x)) if x == 0.0 or not abs(x) < least else math.copysign(least, x)
         if x != x:
             return "px_real(NAN)"
         if abs(x) == float("inf"):

@@ -36,6 +36,9 @@ class Program:
             `numpy.float32`.
         lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16; on a GPU each thread runs one row.
         device: `cpu`, or a GPU such as `cuda:0`.
+        planar: Columns of several numbers have the shape (width, P): all rows of their first number, then
+            those of the next. P is the number of rows or more, a multiple of `lanes`, of all columns alike;
+            rows behind the last one may be run.
 
     Raises:
         ConfigError: If it cannot be compiled or cached.
@@ -44,13 +47,19 @@ class Program:
     saved_as = "code"
 
     def __init__(
-        self, trace: Trace, *, real: Any = np.float64, lanes: int = LANES, device: str = "cpu"
+        self,
+        trace: Trace,
+        *,
+        real: Any = np.float64,
+        lanes: int = LANES,
+        device: str = "cpu",
+        planar: bool = False,
     ) -> None:
         start_warp()
         self.trace, self.device, self.real = trace, device, np.dtype(real)
-        lanes = lanes if device == "cpu" else 1
-        text = source_of_trace(trace, single=self.real == np.float32, lanes=lanes)
-        self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{lanes}", text)
+        self.lanes, self.planar = lanes if device == "cpu" else 1, planar
+        text = source_of_trace(trace, single=self.real == np.float32, lanes=self.lanes, planar=planar)
+        self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{self.lanes}{'p' * planar}", text)
         announce_compilation(self.kernel.module.name)
         try:
             with compiled_once(self.kernel.module.name):
@@ -80,6 +89,22 @@ class Program:
         return Launch(self, parts, apart=apart)
 
 
+def traced(function: Callable[..., Any], *arguments: Any, outputs: Sequence[str] = ()) -> Trace:
+    """Return the trace of a function; see `trace`.
+
+    Raises:
+        ConfigError: If the function cannot be traced, with file and line.
+    """
+    try:
+        return trace(function, *arguments, outputs=outputs)
+    except TraceError as error:
+        raise ConfigError(
+            str(error),
+            field="law",
+            remedy="use numbers, vectors and the functions of pegasus.base.step_math",
+        ) from error
+
+
 def program_of(
     function: Callable[..., Any],
     *arguments: Any,
@@ -105,14 +130,7 @@ def program_of(
     with _LOCK:
         made = _TRACES.get(key)
         if made is None:
-            try:
-                made = _TRACES[key] = trace(function, *arguments, outputs=outputs)
-            except TraceError as error:
-                raise ConfigError(
-                    str(error),
-                    field="law",
-                    remedy="use numbers, vectors and the functions of pegasus.base.step_math",
-                ) from error
+            made = _TRACES[key] = traced(function, *arguments, outputs=outputs)
         place = made.key, lanes, device
         if place not in _PROGRAMS:
             _PROGRAMS[place] = Program(made, lanes=lanes, device=device)
@@ -238,12 +256,16 @@ def _checked(program: Program, column: Column, part: Part) -> Any:
     kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
     expected = _KINDS.get(column.kind, program.real)
     contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
-    if column.rows and not on_gpu and not contiguous:
+    planar = program.planar and not column.uniform
+    if planar:
+        rows = -(-rows // program.lanes) * program.lanes
+    elif column.rows and not on_gpu and not contiguous:
         # Views of the first numbers of longer rows.
         contiguous = values[:1].flags.c_contiguous and values[0].size >= column.size
     size = column.size + TABLE_PADDING if column.table else column.size
     if kind != expected or not contiguous or values.size < rows * size:
         shape: tuple[int, ...] = (rows, column.width) if column.width else (rows,)
+        shape = shape[::-1] if planar else shape
         room = f", and room for {TABLE_PADDING} more" if column.table else ""
         raise ValueError(
             f"{title} is {kind} of shape {values.shape}; "

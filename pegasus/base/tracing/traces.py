@@ -10,12 +10,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from pegasus.base.step_types import Known, Mat33, Quat, Reals, Vec3, Word
+from pegasus.base.step_types import NOTHING, Known, Mat33, Quat, Reals, Vec3, Word
 from pegasus.base.tracing.functions import Runner
 from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable, Symbol
 
 SHORT = 4
 """Number of numbers up to which a tuple is no table."""
+_FOLDED = 64
+"""Number of numbers up to which a table is no input of code for one model."""
 TABLE_PADDING = 7
 """Numbers behind the end of a table that a read of a row may touch."""
 FEWEST_ABREAST = 8
@@ -37,6 +39,8 @@ class Argument:
     """Number of rows of a sequence."""
     widths: tuple[tuple[str, int], ...] = ()
     """Fields of another width than the others."""
+    folded: bool = False
+    """Whether numbers that are the same for all rows are literals."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,32 @@ def varied(name: str, values: Sequence[Any]) -> Argument:
         values: Structures that differ in numbers only, one per row; see `shape`.
     """
     return Argument(name, type(values[0]), 0, tuple(values))
+
+
+def folded(name: str, values: Sequence[Any]) -> Argument:
+    """Return an argument as `varied`, of which only numbers that differ between rows, and tables, are inputs.
+
+    The other numbers are literals: code of its own for each model, in which known operations are done. Zeros
+    among them are `Known`.
+
+    Args:
+        name: Name of the input.
+        values: Structures that differ in numbers only, one per row, or one for all.
+    """
+    return Argument(name, type(values[0]), 0, tuple(values), folded=True)
+
+
+def _literal_of(argument: Argument, values: Sequence[Any], size: int) -> Any:
+    """Return the numbers of a folded argument that are literals, with known zeros; None for an input."""
+    first = values[0]
+    fits = argument.folded and size <= _FOLDED and not isinstance(first, np.ndarray)
+    if not fits or any(value is not first and value != first for value in values):
+        return None
+
+    def known(x: Any) -> Any:
+        return NOTHING if isinstance(x, float) and x == 0.0 else x
+
+    return tuple(map(known, first)) if isinstance(first, tuple) else known(first)
 
 
 @dataclass(frozen=True)
@@ -230,13 +260,16 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     uniform_input = len(argument.values) == 1
 
     def symbols(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
+        if (literal := _literal_of(argument, values, size)) is not None:
+            return literal
         if table:
             first: Any = 0
-            if any(v is not values[0] for v in values):
+            several = len(_tables(values)) > 1
+            if several:
                 inputs.append(Column(f"{name}@", 0, kind=INTEGER))
                 first = _number(graph, f"{name}@", 0, INTEGER)
             inputs.append(Column(name, size, uniform=True))
-            return InputTable(graph, name, size, first)
+            return InputTable(graph, name, size, first, values[0] if argument.folded and not several else ())
         inputs.append(Column(name, size, uniform=uniform_input))
         parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))
         return parts if size else parts[0]
@@ -296,12 +329,14 @@ def uniform_values(argument: Argument) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def gather(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
-        if table:
-            tables = {id(v): v for v in values}
+        if _literal_of(argument, values, size) is not None:
+            pass
+        elif table:
+            tables = _tables(values)
             if len(tables) > 1:
-                places = {key: k * size for k, key in enumerate(tables)}
+                places = {key: k * size for k, keys in enumerate(tables.values()) for key in keys[1]}
                 found[f"{name}@"] = np.array([places[id(v)] for v in values], dtype=np.int32)
-            flat = [x for numbers in tables.values() for x in numbers]
+            flat = [x for numbers, _ in tables.values() for x in numbers]
             found[name] = np.array([*flat, *[0.0] * TABLE_PADDING], dtype=np.float64)
         else:
             array = np.array(values, dtype=np.float64)
@@ -309,6 +344,15 @@ def uniform_values(argument: Argument) -> dict[str, Any]:
         return math.nan if size == 0 else (math.nan,) * size
 
     walk(argument.name, argument.values, gather)
+    return found
+
+
+def _tables(values: Sequence[Any]) -> dict[int, tuple[Any, list[int]]]:
+    """Return the tables that differ, by hash, with the identities of all that are equal to each."""
+    found: dict[int, tuple[Any, list[int]]] = {}
+    for key, table in {id(v): v for v in values}.items():
+        # By its bytes: 0.0 == -0.0.
+        found.setdefault(hash(np.asarray(table, dtype=np.float64).tobytes()), (table, []))[1].append(key)
     return found
 
 
@@ -323,26 +367,34 @@ def structure(argument: Any) -> Any:
 
     def note(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
         # Tables that are one, and fields of one structure, have one input.
-        found.append((shared.setdefault(id(values[0]), name) if table else name, size))
+        several = table and len(values) > 1 and len(_tables(values)) > 1
+        found.append((shared.setdefault(id(values[0]), name) if table else name, size, several))
         return math.nan if table or size == 0 else (math.nan,) * size
 
     made = walk(argument.name, argument.values, note)
     return (*found, _literals(made))
 
 
-def shape(value: Any) -> Any:
+def shape(value: Any, known: dict[int, int] | None = None) -> Any:
     """Return what parameters must have in common to be those of `varied`: all but their numbers.
 
     Args:
         value: The parameters.
+        known: Lengths of tables by identity, which it fills: many parameters may have the same ones.
     """
+    known = {} if known is None else known
     if is_dataclass(value) and not isinstance(value, type):
         literal = {f.name for f in fields(value) if f.metadata.get("literal")}
         parts = {f.name: getattr(value, f.name) for f in fields(value)}
-        return type(value), tuple(p if name in literal else shape(p) for name, p in parts.items())
+        return type(value), tuple(p if name in literal else shape(p, known) for name, p in parts.items())
     if isinstance(value, tuple):
-        numbers = all(type(x) in (float, int, np.float64) for x in value)
-        return len(value) if numbers else tuple(map(shape, value))
+        if id(value) in known:
+            return known[id(value)]
+        if not all(type(x) in (float, int, np.float64) for x in value):
+            return tuple(shape(x, known) for x in value)
+        if len(value) > SHORT:
+            known[id(value)] = len(value)
+        return len(value)
     if isinstance(value, float | np.floating | Vec3 | Quat):
         return type(value) if isinstance(value, Vec3 | Quat) else float
     return len(value) if isinstance(value, np.ndarray) else (type(value), value)

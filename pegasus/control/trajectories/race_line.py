@@ -116,7 +116,7 @@ class RaceLine(TimedPath):
             "must be a list of gates",
             "such as [{position: [0, 0, 2], radius: 1}]",
         )
-        object.__setattr__(self, "gates", tuple(_gate(k, gate) for k, gate in enumerate(self.gates)))
+        object.__setattr__(self, "gates", tuple(gate_of(k, gate) for k, gate in enumerate(self.gates)))
         check_above_ground("gates", [gate.position for gate in self.gates], self.ground)
         for k, gate in enumerate(self.gates):
             room = min(gate.half_size)
@@ -268,7 +268,16 @@ class _Course:
         return cosine, slopes
 
 
-def _gate(index: int, entry: Any) -> Gate:
+def gate_of(index: int, entry: Any) -> Gate:
+    """Return a gate from itself or a mapping of its fields.
+
+    Args:
+        index: Its place in the list of gates.
+        entry: Either of these.
+
+    Raises:
+        ConfigError: If it is neither, or a field is not allowed.
+    """
     if isinstance(entry, Gate):
         return entry
     name = f"gates.{index}"

@@ -1,0 +1,139 @@
+"""Commands `train` and `evaluate`: policies that learn to fly."""
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pegasus.base.errors import ConfigError
+from pegasus.cli.settings import naming_options
+from pegasus.cli.terminal import console, import_from_beside, showing_preparation
+
+_EXIT_INTERRUPTED = 130
+
+
+def _task_names() -> list[str]:
+    from pegasus.learn import TASKS
+
+    return list(TASKS)
+
+
+TaskName = Annotated[
+    str,
+    typer.Argument(help="Name of a task, or package.module:Class.", autocompletion=_task_names),
+]
+TaskSettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the task; repeatable."),
+]
+
+
+def _task(name: str, settings: list[str] | None) -> Any:
+    """Return a task by its name, or of a class in a file."""
+    import yaml
+
+    from pegasus.learn.registration import task_of
+
+    import_from_beside(name)
+    given = {}
+    for setting in settings or ():
+        field, equals, value = setting.partition("=")
+        if not (equals and field):
+            raise ConfigError(
+                "must be FIELD=VALUE", field="--set", value=setting, remedy="such as --set tilt=0.5"
+            )
+        given[field] = yaml.safe_load(value)
+    return task_of(name, given)
+
+
+def train(
+    task: TaskName = "hover",
+    settings: TaskSettings = None,
+    rows: Annotated[int, typer.Option(help="Number of episodes side by side.")] = 512,
+    steps: Annotated[int, typer.Option(help="Largest number of actions.")] = 5_000_000,
+    success: Annotated[float, typer.Option(help="Share of starts that succeed, at which it ends.")] = 0.99,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder (default: train/TASK).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+) -> None:
+    """Let a policy learn a task; write checkpoint, policy.onnx, progress.csv and learning curves."""
+    from pegasus.learn.training import CHECKPOINT, POLICY, Progress, Training, draw_curves
+
+    folder = out or Path("train") / task.rpartition(":")[2]
+    with naming_options():
+        made = _task(task, settings)
+        found = (folder / CHECKPOINT).exists()
+        if found != resume:
+            problem = "holds a training" if found else f"holds no {CHECKPOINT}"
+            remedy = "add --resume, or give another folder" if found else "leave out --resume"
+            raise ConfigError(problem, field="--out", value=str(folder), remedy=remedy)
+        with showing_preparation(f"preparing {task}"):
+            training = Training(made, folder, rows=rows, seed=seed, resume=resume)
+    began = time.perf_counter()
+    print(f"{'steps':>10} {'time':>7} {'reward':>8} {'success':>8} {'error':>8}", flush=True)
+
+    def report(progress: Progress) -> bool:
+        print(
+            f"{progress.steps:>10,} {time.perf_counter() - began:>5.0f} s {progress.reward:>8.2f} "
+            f"{100 * progress.success:>6.1f} % {progress.error:>6.3f} m",
+            flush=True,
+        )
+        return True
+
+    try:
+        last = training.run(report, steps=steps, success=success)
+    except KeyboardInterrupt:
+        training.save()
+        print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
+        raise typer.Exit(_EXIT_INTERRUPTED) from None
+    draw_curves(folder)
+    share = f"{100 * last.success:.1f} % of 1000 starts succeed"
+    print(f"{folder / POLICY}: {share}, median error {last.error:.3f} m")
+
+
+def evaluate(
+    policy: Annotated[Path, typer.Argument(help="File of a policy, .onnx.")],
+    task: Annotated[str | None, typer.Option(help="Name of the task (default: that of the file).")] = None,
+    settings: TaskSettings = None,
+    seeds: Annotated[int, typer.Option(help="Number of episodes.")] = 100,
+    wind: Annotated[float, typer.Option(help="Speed of the wind in the core [m/s].")] = 0.0,
+    mass: Annotated[float, typer.Option(help="Largest share by which masses differ there.")] = 0.0,
+    noise: Annotated[bool, typer.Option("--noise", help="Fly there by a filter of noisy sensors.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the beginnings.")] = 1,
+) -> None:
+    """Fly a policy in a fleet and in the core, and compare."""
+    from rich.table import Table
+
+    from pegasus.learn.core_flights import Disturbances, evaluate_in_core
+    from pegasus.learn.flights import evaluate as fly
+    from pegasus.learn.policy_file import PolicyFile
+
+    with naming_options():
+        file = PolicyFile(policy)
+        made = _task(task or file.description.task, settings)
+        disturbances = Disturbances(wind=wind, mass=mass, noise=noise)
+        table = Table("flown in", "success", "median error")
+        in_core = partial(evaluate_in_core, policy, made, count=seeds, seed=seed)
+        flown: dict[str, Callable[[], tuple[float, float]]] = {
+            "the fleet": partial(fly, file, made, count=seeds, seed=seed),
+            "the core": partial(in_core, Disturbances()),
+        }
+        if disturbances != Disturbances():
+            title = ", ".join(
+                text
+                for text, shown in (
+                    (f"wind {wind:g} m/s", wind),
+                    (f"mass +-{100 * mass:g} %", mass),
+                    ("noise", noise),
+                )
+                if shown
+            )
+            flown[f"the core with {title}"] = partial(in_core, disturbances)
+        for place, episodes in flown.items():
+            share, error = episodes()
+            table.add_row(place, f"{100 * share:.1f} %", f"{error:.3f} m")
+    console().print(table)

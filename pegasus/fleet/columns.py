@@ -1,0 +1,75 @@
+"""Columns of a fleet: one contiguous array each, all rows of its first number, then those of the second."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.tracing import Column
+
+ROOM = 16
+"""Rows of an array are a multiple of this number: whole lanes, and whole lines of a cache."""
+_LINE = 64
+_KINDS: dict[str, Any] = {"integer": np.int32, "word": np.uint64}
+
+
+def padded(count: int) -> int:
+    """Return the number of rows of arrays for `count` of them."""
+    return -(-count // ROOM) * ROOM
+
+
+def empty(width: int, rows: int, kind: Any) -> Array:
+    """Return an array of shape (max(width, 1), rows) that begins with a line of the cache."""
+    kind = np.dtype(kind)
+    size = max(width, 1) * rows * kind.itemsize
+    memory = np.empty(size + _LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % _LINE
+    array: Array = memory[first : first + size].view(kind).reshape(max(width, 1), rows)
+    return array
+
+
+def planar(values: Any, width: int, count: int, kind: Any) -> Array:
+    """Return a column with values of rows; rows behind the last one have those of the last.
+
+    Args:
+        values: Values that can be broadcast to (N, width).
+        width: Numbers of a row; 0 for one.
+        count: Number of rows N.
+        kind: Type of the numbers.
+    """
+    array = empty(width, padded(count), kind)
+    rows = np.broadcast_to(np.asarray(values, dtype=kind).reshape(-1, max(width, 1)), (count, max(width, 1)))
+    array[:, :count] = rows.T
+    array[:, count:] = rows[-1:].T
+    return array
+
+
+def view(array: Array, width: int, count: int) -> Array:
+    """Return the rows of a column, live: shape (N, width), or (N,) of a column with one number."""
+    rows: Array = array[:, :count].T
+    return rows if width else rows[:, 0]
+
+
+def kind_of(column: Column, real: Any) -> Any:
+    """Return the type of the numbers of a column."""
+    return _KINDS.get(column.kind, real)
+
+
+def columns_of(
+    columns: Iterable[Column], values: Mapping[str, Any], count: int, real: Any
+) -> dict[str, Array]:
+    """Return the columns of a program with one value per row.
+
+    Args:
+        columns: Inputs and outputs; the first one of a name counts.
+        values: Values of rows by name, (N, ...) or of one row; zeros for others.
+        count: Number of rows N.
+        real: Type of real numbers.
+    """
+    found: dict[str, Array] = {}
+    for c in columns:
+        if c.name not in found:
+            given = values.get(c.name, np.zeros((1, max(c.width, 1))))
+            found[c.name] = planar(given, c.width, count, kind_of(c, real))
+    return found

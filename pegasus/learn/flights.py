@@ -1,0 +1,167 @@
+"""Flights of a task in a fleet: from actions to rewards and ends of episodes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.fleet import Fleet
+from pegasus.learn.commands import command_range
+from pegasus.learn.episodes import Episodes, Keys
+from pegasus.learn.task import Task
+from pegasus.learn.terms import observed
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step gave, N rows each."""
+
+    reward: Array
+    failed: BoolArray
+    finished: BoolArray
+    """Reached what the task wants before the end of their time, and not failed."""
+    truncated: BoolArray
+    """At the end of their time, and neither failed nor finished."""
+
+    @property
+    def terminated(self) -> BoolArray:
+        """Rows that failed or finished."""
+        return self.failed | self.finished
+
+    @property
+    def over(self) -> BoolArray:
+        """Rows whose episodes are over."""
+        return self.terminated | self.truncated
+
+
+class Flights:
+    """N episodes of a task that fly side by side.
+
+    Args:
+        task: The task.
+        count: Number of rows N.
+        dtype: Numbers of the physics, as of `Fleet`.
+        seed: Seed of parameters that vary, until `start`.
+    """
+
+    def __init__(self, task: Task, count: int, *, dtype: str = "float32", seed: int = 0) -> None:
+        require(count % task.group == 0, "count", count, f"must be a multiple of {task.group}, a group")
+        self.task = task
+        self.fleet = Fleet(
+            task.vehicle,
+            count,
+            rate=task.rate,
+            dtype=dtype,
+            environment=task.environment,
+            vary=task.vary,
+            seed=seed,
+        )
+        rest = task.rest_command(self.fleet)
+        self.low, self.high = command_range(self.fleet, rest, task.effort)
+        rotors = self.fleet.state.rotor_speed.shape[1]
+        self.episodes = Episodes(
+            self.fleet.state, rest[:rotors], np.zeros((count, len(rest))), np.zeros(count)
+        )
+        self._keys, self._every = Keys(seed, count), np.ones(count, dtype=bool)
+
+    @property
+    def actions(self) -> int:
+        """Number of actions of a row."""
+        return len(self.low)
+
+    def start(self, seed: int) -> None:
+        """Take the random numbers of a seed from the next episode on."""
+        self._keys = Keys(seed, len(self.episodes))
+
+    def begin(self, rows: BoolArray) -> None:
+        """Begin new episodes.
+
+        Args:
+            rows: The rows, shape (N,), whole groups of the task.
+
+        Raises:
+            ConfigError: If they are not whole groups.
+        """
+        if not rows.any():
+            return
+        whole = np.array_equal(rows, self._of_groups(rows))
+        require(whole, "rows", np.flatnonzero(rows), f"must be whole groups of {self.task.group}")
+        draws, episodes = self._keys.begin(rows), self.episodes
+        start = {"rotor_speed": episodes.rest_speed, **self.task.begin(draws)}
+        self.fleet.reset(rows, **start)
+        episodes.begin(rows)
+        self.task.aim(episodes, draws, rows)
+
+    def step(self, action: npt.ArrayLike) -> Outcome:
+        """Fly all rows to the next action.
+
+        Args:
+            action: Actions, clipped to -1 to 1, shape (N, A).
+
+        Raises:
+            ConfigError: If they are not finite or have another shape.
+        """
+        episodes, task = self.episodes, self.task
+        given = np.asarray(action)
+        if given.shape != episodes.action.shape:
+            raise ConfigError(
+                f"must have the shape {episodes.action.shape}", field="action", value=given.shape
+            )
+        if not np.isfinite(given).all():
+            row, place = np.argwhere(~np.isfinite(given))[0].tolist()
+            value = float(given[row, place])
+            raise ConfigError("must be finite", field=f"action, row {row}, {place}", value=value)
+        np.clip(given, -1.0, 1.0, out=episodes.action)
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        self.fleet.step(middle + half * episodes.action, task.substeps)
+        episodes.time += task.interval
+        task.aim(episodes, None, self._every)
+        episodes.integrate(task.interval, self._every)
+        broken = self._of_groups(self.fleet.state.fault != 0)
+        failed = self._of_groups(task.failed(episodes)) | broken
+        finished = task.finished(episodes) & ~failed
+        truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~failed & ~finished
+        return Outcome(np.where(broken, 0.0, task.reward(episodes)), failed, finished, truncated)
+
+    def _of_groups(self, rows: BoolArray) -> BoolArray:
+        """Return all rows of the groups of some rows."""
+        group = self.task.group
+        return rows if group == 1 else np.repeat(rows.reshape(-1, group).any(axis=1), group)
+
+    def observe(self) -> Array:
+        """Return what all rows observe, shape (N, K), float32; zeros where a group is not finite."""
+        seen = observed(self.task.observation, self.episodes)
+        seen[self._of_groups(self.fleet.state.fault != 0)] = 0.0
+        return seen
+
+
+def evaluate(
+    policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1
+) -> tuple[float, float]:
+    """Fly episodes by a policy; return the share that succeeded, and the median last distance [m].
+
+    An episode succeeded if it did not fail, and was where the task wants it for all of its last fifth.
+
+    Args:
+        policy: Function of observations that returns actions.
+        task: The task.
+        count: Number of episodes.
+        seed: Seed of their beginnings.
+    """
+    flights = Flights(task, count, seed=seed)
+    going = np.ones(count, dtype=bool)
+    flights.begin(going)
+    good, steps = going.copy(), round(task.duration / task.interval)
+    distance = flights.episodes.distance
+    for k in range(steps):
+        outcome = flights.step(policy(flights.observe()))
+        distance = np.where(going, flights.episodes.distance, distance)
+        good &= ~(going & outcome.failed)
+        going &= ~outcome.terminated
+        if k >= 0.8 * steps:
+            good &= ~going | task.succeeded(flights.episodes)
+    return float(good.mean()), float(np.median(distance))
