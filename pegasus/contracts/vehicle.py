@@ -186,16 +186,20 @@ class Rotorcraft(Vehicle, Protocol):
         """Estimator of its state, of the class `Estimator`; None without one."""
 
 
-def as_rotorcraft(vehicle: Vehicle) -> Rotorcraft:
+def as_rotorcraft(vehicle: Vehicle, *, tilting: bool = False) -> Rotorcraft:
     """Return a vehicle that is commanded by the speeds of its rotors, for a part that needs them.
 
     Args:
         vehicle: The vehicle.
+        tilting: Whether the part also commands joints, each of which turns one rotor and nothing else.
 
     Raises:
         ConfigError: If it takes other commands.
     """
-    if not are_rotors(vehicle.channels):
+    joints: list[str | None] = []
+    if tilting and not (airframe := vehicle.parameters[0].airframe).surfaces:
+        joints = [name for name in airframe.hinges if airframe.joint_of.count(name) == 1]
+    if not are_rotors([channel for channel in vehicle.channels if channel.name not in joints]):
         raise ConfigError(
             f"is not commanded by the speeds of rotors, but by {'; '.join(map(str, vehicle.channels))}",
             field="vehicle",

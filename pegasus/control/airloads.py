@@ -126,7 +126,9 @@ def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array
         weight: Its weight [N].
         air_density: Air density [kg/m^3], shape (1, 1).
     """
-    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    upward = vehicle.layout.axis[:, 2]
+    reversible = vehicle.channels[0].low < 0.0
+    share = weight / np.maximum((np.abs(upward) if reversible else upward).sum(), 1e-3)
     speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
     return speed
 

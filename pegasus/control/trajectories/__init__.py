@@ -8,6 +8,7 @@ from pegasus.control.trajectories.race_line import Gate, RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
 from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
+from pegasus.control.trajectories.turn import Turn
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
 
 idle = Idle
@@ -23,6 +24,7 @@ square = Square
 circle = Circle
 lemniscate = Lemniscate
 land = Land
+turn = Turn
 sequence = Sequence
 
 __all__ = [
@@ -46,5 +48,6 @@ __all__ = [
     "square",
     "takeoff",
     "trajectory_from_spec",
+    "turn",
     "waypoints",
 ]

@@ -14,6 +14,7 @@ from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 from pegasus.control.trajectories.race_line import RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
+from pegasus.control.trajectories.turn import Turn
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
 
 TRAJECTORIES: Registry[Trajectory] = Registry(
@@ -23,7 +24,7 @@ TRAJECTORIES: Registry[Trajectory] = Registry(
         kind.name: kind
         for kind in (
             *(Idle, Takeoff, Hold, Waypoints, MinimumSnap, RaceLine, Relay, Square, Circle, Lemniscate),
-            *(Csv, Land),
+            *(Csv, Land, Turn),
         )
     },
 )
