@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.base.components import annotations_of, require, require_vector
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.backend import Backend, BackendBank
@@ -23,33 +23,18 @@ from pegasus.control.control_step import ControlStep, Law, Limits, given_wrench
 from pegasus.control.drag_compensation import level_drag
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
+from pegasus.control.full_pose import require_pose
 from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import FLY, IDLE, REST, START, WIDTH, arrays_of
 from pegasus.control.per_copy import PerCopy, copies_of, each
-from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import trajectories_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
 
 _log = logging.getLogger(__name__)
 
 _AIR_INTERVAL = 1.0
 """Update interval of gravity and air density [s]; they depend on the altitude only."""
-
-
-def check_gains(own: "Controller", *names: str, zero_allowed: bool = False) -> None:
-    """Raise a ConfigError unless gains, numbers or triples, are above zero, or None to be derived."""
-    for name in names:
-        gain: Any = getattr(own, name)
-        if gain is None:
-            continue
-        least, allowed = gain, "must not be negative" if zero_allowed else "must be above 0"
-        if annotations_of(type(own))[name] is not float:
-            require_vector(name, gain)
-            least, allowed = (
-                min(gain),
-                "none may be negative" if zero_allowed else "all three must be above 0",
-            )
-        require(least >= 0 if zero_allowed else least > 0, name, gain, allowed)
 
 
 @dataclass(eq=False)
@@ -103,7 +88,7 @@ class Controller(Backend):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        self.trajectory = _trajectories(self.trajectory)
+        self.trajectory = trajectories_from_spec(self.trajectory)
         self.gains: Sequence[Controller] = copies_of(self)
         """Controllers with the gains that are flown: one for all copies, or one for each; after `bind`."""
         self.bank_in_use: Any = None
@@ -127,19 +112,7 @@ class Controller(Backend):
         Args:
             field: What asks for an attitude.
         """
-        if not self.follows_attitudes:
-            raise ConfigError(
-                f"asks for an attitude, which a {type(self).__name__} does not follow",
-                field=field,
-                remedy="use a GeometricController or a GuidedController, or leave the attitude out",
-            )
-        if not self.push.reach > 0.0:
-            lack = self.allocation.lack or "the rotors have no force to spare sideways"
-            raise ConfigError(
-                f"asks for an attitude, but {lack}: the vehicle tilts to move",
-                field=field,
-                remedy="leave the attitude out, or take a vehicle that pushes sideways, such as omnicopter",
-            )
+        require_pose(field, self.push, self.allocation.lack, type(self).__name__, able=self.follows_attitudes)
 
     def _default(self, name: str, value: Any) -> None:
         if getattr(self, name) is None:
@@ -424,15 +397,3 @@ class Controller(Backend):
         self.max_thrust[rows] = limits["upper"][rows] * np.maximum(self.allocation.matrix[2], 0.0).sum()
         if self.allocation.reversible:
             self.max_thrust[rows] -= limits["lower"][rows] * np.maximum(-self.allocation.matrix[2], 0.0).sum()
-
-
-def _trajectories(given: Any) -> Trajectory | list[Trajectory]:
-    """Return a trajectory from any form of it, or a list of them, one for each copy."""
-    parts = given if isinstance(given, list | tuple) else []
-    known = [isinstance(one, Trajectory) or callable(one) for one in parts]
-    if not any(known):
-        return trajectory_from_spec(given)
-    allowed = "must be a trajectory or a function of time, as there is one of another copy"
-    for k, one in enumerate(parts):
-        require(known[k], f"trajectory.{k}", one, allowed)
-    return [trajectory_from_spec(one, field=f"trajectory.{k}") for k, one in enumerate(parts)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import (
     NOTHING,
     Quat,
@@ -116,3 +117,28 @@ def nearest_attitude(attitude: Quat, rates: Vec3, force: Vec3, push: Push) -> tu
         z = goal
         rates = Vec3(0.0, 0.0, 0.0)
     return x, y, z, rates
+
+
+def require_pose(field: str, push: Push, lack: str, name: str, *, able: bool) -> None:
+    """Raise a ConfigError unless a vehicle can hold an attitude apart from its force.
+
+    Args:
+        field: What asks for an attitude.
+        push: Forces of its rotors.
+        lack: Why they do not push sideways; empty if unknown.
+        name: Name of its controller.
+        able: Whether the controller follows attitudes.
+    """
+    if not able:
+        raise ConfigError(
+            f"asks for an attitude, which a {name} does not follow",
+            field=field,
+            remedy="use a GeometricController or a GuidedController, or leave the attitude out",
+        )
+    if not push.reach > 0.0:
+        raise ConfigError(
+            f"asks for an attitude, but {lack or 'the rotors have no force to spare sideways'}: "
+            "the vehicle tilts to move",
+            field=field,
+            remedy="leave the attitude out, or take a vehicle that pushes sideways, such as omnicopter",
+        )

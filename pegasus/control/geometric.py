@@ -27,12 +27,12 @@ from pegasus.base.step_math import (
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
 from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
-from pegasus.control.controller import Controller, check_gains
+from pegasus.control.controller import Controller
 from pegasus.control.drag_compensation import against_drag, torque_against_drag
 from pegasus.control.full_pose import asks, nearest_attitude, reach_at, within_cone
 from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
-from pegasus.control.tuning import Tuning
+from pegasus.control.tuning import Tuning, check_gains
 
 UPRIGHT_LIMIT = 1.4
 """Largest tilt limit with which the thrust always points up [rad]."""

@@ -7,7 +7,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion, matrix_from_quaternion, quaternion_from_rotation_vector
 from pegasus.base.step_math import Quat, Vec3
-from pegasus.control import CascadedPIDController, GeometricController, trajectories
+from pegasus.control import CascadedPIDController, GeometricController, GuidedController, trajectories
 from pegasus.control.full_pose import nearest_attitude
 from pegasus.control.mixing import allocated
 from pegasus.environment import ConstantWind
@@ -223,3 +223,49 @@ def test_bits_of_allocation_are_those_of_python():
         for w in wrench.tolist()
     ]
     assert np.array(python).tobytes() == compiled.tobytes()
+
+
+def guided(name, **options):
+    """Return a simulation, a vehicle and its pilot."""
+    pilot = GuidedController(spin_up=0.1)
+    sim = Simulation("flat", seed=1)
+    return sim, sim.add(Multirotor(name, backends=[pilot], **options)), pilot
+
+
+def test_pilots_command_attitudes():
+    """If this fails, `goto` loses the attitude on its way, or after it, or keeps it when it should not."""
+    sim, vehicle, pilot = guided("omnicopter", count=2, spacing=4.0)
+    with sim:
+        pilot.takeoff(height=1.5).wait(sim)
+        inverted = (1.0, 0.0, 0.0, 0.0)
+        pilot.goto([1.0, 0.0, 2.0], attitude=inverted, copies=0)
+        pilot.goto([1.0, 4.0, 2.0], attitude=(0.0, TWENTY, 0.5), copies=1).wait(sim)
+        sim.run(duration=3.0)
+        pilot.velocity([0.5, 0.0, 0.0])
+        sim.run(duration=1.0)
+        angles = euler_from_quaternion(vehicle.state.orientation)
+        np.testing.assert_allclose(angles[1], [0.0, TWENTY, 0.5], atol=0.02)
+        np.testing.assert_allclose(abs(angles[0, 0]), np.pi, atol=0.02)
+        np.testing.assert_allclose(vehicle.state.velocity, [[0.5, 0.0, 0.0]] * 2, atol=0.03)
+        pilot.goto([1.0, 0.0, 2.0], copies=0)
+        sim.run(duration=2.0)
+        assert abs(euler_from_quaternion(vehicle.state.orientation)[0, :2]).max() < 0.02
+        pilot.land().wait(sim)
+
+
+def test_a_moderated_attitude_is_reached():
+    """If this fails, a script waits forever for an attitude that the rotors cannot hold."""
+    sim, vehicle, pilot = guided("tilted_hexarotor")
+    with sim:
+        pilot.takeoff().wait(sim)
+        pilot.goto([0.5, 0.0, 1.5], attitude=(0.0, 2.0 * TWENTY, 0.0)).wait(sim, timeout=10.0)
+        assert vehicle.state.position[0] == pytest.approx([0.5, 0.0, 1.5], abs=0.15)
+
+
+def test_pilots_of_others_refuse_attitudes():
+    """If this fails, a quadrotor is sent off with an attitude that it ignores."""
+    sim, _, pilot = guided(PLAIN_IRIS)
+    with sim:
+        pilot.takeoff().wait(sim)
+        with pytest.raises(ConfigError, match="goto: asks for an attitude, but the rotors cannot produce"):
+            pilot.goto([0.0, 0.0, 2.0], attitude=(0.1, 0.0, 0.0))

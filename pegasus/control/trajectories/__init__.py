@@ -7,7 +7,12 @@ from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Ta
 from pegasus.control.trajectories.race_line import Gate, RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
-from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
+from pegasus.control.trajectories.spec import (
+    TRAJECTORIES,
+    located,
+    trajectories_from_spec,
+    trajectory_from_spec,
+)
 from pegasus.control.trajectories.turn import Turn
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
 
@@ -47,6 +52,7 @@ __all__ = [
     "sequence",
     "square",
     "takeoff",
+    "trajectories_from_spec",
     "trajectory_from_spec",
     "turn",
     "waypoints",
