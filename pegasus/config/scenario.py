@@ -192,6 +192,15 @@ class VehicleSpec(StrictModel):
                 )
         return self
 
+    def propeller_of(self, rotor: RotorSpec) -> PropellerSpec:
+        """Return the propeller of a rotor, by its kind of propulsion."""
+        kind = self.propulsion.get(rotor.propulsion or "")
+        return self.propeller if kind is None else kind.propeller
+
+    def propeller_diameters(self) -> list[float]:
+        """Return the diameters of the propellers, one by one [m]."""
+        return [self.propeller_of(rotor).diameter for rotor in self.rotor_list()]
+
     def rotor_list(self) -> list[RotorSpec]:
         """Return the rotors one by one.
 
