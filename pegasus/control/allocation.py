@@ -10,6 +10,7 @@ from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import column, uniform, uniform_values
+from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.full_pose import ALONG_Z, Push
 from pegasus.control.mixing import Mixing, allocated
 from pegasus.model.airframe import Hinge
@@ -132,6 +133,26 @@ class Allocation:
             tilted=self._tilted,
         )
         """Numbers of the step function `pegasus.control.mixing.allocated`."""
+
+    @classmethod
+    def of(cls, vehicle: Rotorcraft, moment_ratio: float) -> "Allocation":
+        """Return the allocation of a vehicle by its model.
+
+        Args:
+            vehicle: The vehicle.
+            moment_ratio: Torque by thrust of a rotor k [m].
+
+        Raises:
+            ConfigError: If its rotors cannot control it.
+        """
+        parts = vehicle.parameters[0].airframe
+        hinges = {parts.joint_of.index(name): hinge for name, hinge in parts.hinges.items()}
+        reversible = vehicle.channels[0].low < 0.0
+        given = (vehicle.layout, vehicle.center_of_mass, moment_ratio, vehicle.inertia)
+        try:
+            return cls(*given, reversible=reversible, hinges=hinges)
+        except ConfigError as error:
+            raise error.within(file=vehicle.file) from None
 
     def allocate(self, wrench: Array, lower: Array, upper: Array) -> Array:
         """Return the thrusts [N], shape (N, C): of each rotor, then of those on joints across their axes.

@@ -167,15 +167,7 @@ class Controller(Backend):
         self._estimator = estimator if isinstance(estimator, Estimator) and estimator.flown else None
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         airframe = self._airframe = Airframe.of(vehicle)
-        try:
-            hinged = vehicle.parameters[0].airframe
-            self.allocation = Allocation(
-                *(vehicle.layout, vehicle.center_of_mass, airframe.moment_ratio, self.inertia),
-                reversible=vehicle.channels[0].low < 0.0,
-                hinges={hinged.joint_of.index(name): hinge for name, hinge in hinged.hinges.items()},
-            )
-        except ConfigError as error:
-            raise error.within(file=vehicle.file) from None
+        self.allocation = Allocation.of(vehicle, airframe.moment_ratio)
         self._least_speed = vehicle.channels[0].low
         self.gains = copies_of(self, self.count)
         idle_speed = np.array([own.idle_ratio for own in self.gains]) * airframe.hover_speed

@@ -269,3 +269,32 @@ def test_pilots_of_others_refuse_attitudes():
         pilot.takeoff().wait(sim)
         with pytest.raises(ConfigError, match="goto: asks for an attitude, but the rotors cannot produce"):
             pilot.goto([0.0, 0.0, 2.0], attitude=(0.1, 0.0, 0.0))
+
+
+def test_attitudes_of_a_sequence():
+    """If this fails, a machine flips back on the way between two parts at one attitude."""
+    upside_down = (np.pi, 0.0, 0.0)
+    turn = trajectories.turn(axis=(2.0, 0.0, 0.0), angle=-np.pi)
+    parts = (
+        trajectories.takeoff(height=2.0),
+        turn,
+        trajectories.hold(position=(3.0, 0.0, 2.0), attitude=upside_down, duration=1.0),
+        trajectories.land(),
+    )
+    flight = trajectories.sequence(*parts)
+    times = np.linspace(0.0, flight.duration, 2001)
+    rows, names = flight.attitudes(times), [flight.segment(t) for t in times.tolist()]
+    asked = rows[:, :4].any(axis=1)
+    assert [names[k] for k in np.flatnonzero(np.diff(asked))] == ["takeoff", "hold"]
+    way = np.array([name == "transfer" for name in names]) & asked
+    assert way.any()
+    np.testing.assert_allclose(np.abs(rows[way, 0]), 1.0, atol=1e-9)
+    # Rates are those of the attitude: by central differences about the turn's axis.
+    turning = np.flatnonzero([name == "turn" for name in names])
+    angle = -2.0 * np.arctan2(-rows[turning, 0], rows[turning, 3])
+    assert rows[turning, 4].min() == pytest.approx(-1.0, abs=1e-6)
+    slope = np.gradient(angle, times[turning])
+    np.testing.assert_allclose(slope[1:-1], rows[turning[1:-1], 4], atol=1e-3)
+    assert turn.starting_at(trajectories.Point((0.0, 0.0, 1.0), yaw=1.0)).samples(times[:1])[0][
+        0, 12
+    ] == pytest.approx(1.0)
