@@ -211,10 +211,10 @@ def unit_attitude(field: str, value: Any) -> Array:
     Raises:
         ConfigError: If they are neither.
     """
-    shape = np.shape(value)
+    shape: tuple[int, ...] = np.shape(value)
     allowed = "must be roll, pitch and yaw [rad], or a quaternion x, y, z, w"
-    require(len(shape) > 0 and shape[-1] in (3, 4), field, value, allowed)
-    if shape[-1] == 3:
+    require(shape[-1:] in ((3,), (4,)), field, value, allowed)
+    if shape[-1:] == (3,):
         return quaternion_from_euler(*np.moveaxis(finite_angles(field, value, shape), -1, 0))
     attitude: Array = finite_numbers(field, value, shape)
     size = np.sqrt((attitude * attitude).sum(axis=-1, keepdims=True))

@@ -192,7 +192,8 @@ class Allocation:
         (s, c), (sa, ca) = sine_and_cosine(tilt), sine_and_cosine(azimuth)
         x, y, z = np.broadcast_arrays(s * ca, s * sa, c)
         # Thrusts of a force of 1 N in each direction, and those of the rotors with their tilt.
-        shares = sum(d[..., None] * column for d, column in zip((x, y, z), self._inverse[:3], strict=True))
+        inverse = self._inverse[:, :, None, None]
+        shares = np.moveaxis(x * inverse[0] + y * inverse[1] + z * inverse[2], 0, -1)
         along = shares[..., : len(self._carrying)]
         whole, bent = np.abs(along), np.full(x.shape, True)
         for k, r in enumerate(self._tilted, len(self._carrying)):
