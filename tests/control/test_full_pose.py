@@ -1,9 +1,12 @@
 """Tests of flights at an attitude: machines whose rotors push sideways, and those that cannot."""
 
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink.offboard import _Autopilot
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion, matrix_from_quaternion, quaternion_from_rotation_vector
 from pegasus.base.step_math import Quat, Vec3
@@ -298,3 +301,9 @@ def test_attitudes_of_a_sequence():
     assert turn.starting_at(trajectories.Point((0.0, 0.0, 1.0), yaw=1.0)).samples(times[:1])[0][
         0, 12
     ] == pytest.approx(1.0)
+
+
+def test_autopilots_refuse_attitudes():
+    """If this fails, an autopilot flies a trajectory without the attitude that it asks for."""
+    with pytest.raises(ConfigError, match="asks for an attitude, which a MAVLink autopilot does not follow"):
+        _Autopilot(tilted((TWENTY, 0.0, 0.0)), MagicMock(), 0)
