@@ -25,7 +25,7 @@ AIRCRAFT = [
     "tilt_hexarotor",
     "tiltrotor",
 ]
-"""Shipped vehicles with wings, joints or reversible rotors, which controllers of multirotors do not fly."""
+"""Shipped vehicles with wings, joints or reversible rotors; tests of multirotors fly the others."""
 MULTIROTORS = [name for name in names("vehicles") if name not in AIRCRAFT]
 """The other shipped vehicles."""
 

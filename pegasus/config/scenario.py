@@ -192,6 +192,15 @@ class VehicleSpec(StrictModel):
                 )
         return self
 
+    def propeller_of(self, rotor: RotorSpec) -> PropellerSpec:
+        """Return the propeller of a rotor, by its kind of propulsion."""
+        kind = self.propulsion.get(rotor.propulsion or "")
+        return self.propeller if kind is None else kind.propeller
+
+    def propeller_diameters(self) -> list[float]:
+        """Return the diameter of the propeller of each rotor [m]; see `rotor_list`."""
+        return [self.propeller_of(rotor).diameter for rotor in self.rotor_list()]
+
     def rotor_list(self) -> list[RotorSpec]:
         """Return the rotors one by one.
 
@@ -204,11 +213,6 @@ class VehicleSpec(StrictModel):
         if len(placed) < len(self.rotors):
             raise RuntimeError(f"{self.name}: rotors named by prim; place them by `place_rotors` first")
         return placed
-
-    def propeller_diameters(self) -> list[float]:
-        """Return the diameter of the propeller of each rotor [m]; see `rotor_list`."""
-        kinds = {name: kind.propeller.diameter for name, kind in self.propulsion.items()}
-        return [kinds.get(rotor.propulsion or "", self.propeller.diameter) for rotor in self.rotor_list()]
 
 
 class OriginSpec(StrictModel):

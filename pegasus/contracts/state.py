@@ -106,6 +106,10 @@ class Reference:
     """Rate of the heading [rad/s], shape (N,)."""
     idle: BoolArray
     """Whether the rotors only idle (armed, on the ground), shape (N,)."""
+    attitude: Array
+    """Attitude, unit quaternion xyzw, body to world; zeros where none is asked for, shape (N, 4)."""
+    body_rates: Array
+    """Body rates of that attitude [rad/s], shape (N, 3)."""
     segment: str = ""
     """Name of the segment of the flight."""
 
@@ -126,6 +130,8 @@ class Reference:
             np.array(yaw, dtype=np.float64),
             np.zeros(n),
             np.zeros(n, dtype=bool),
+            np.zeros((n, 4)),
+            np.zeros((n, 3)),
         )
 
     def of(self, rows: slice) -> "Reference":

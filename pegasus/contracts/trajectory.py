@@ -3,13 +3,14 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.components import finite_angles, require
+from pegasus.base.components import finite_angles, finite_numbers, require
 from pegasus.base.elementary_arrays import atan2
+from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.path_derivatives import path_motion
 
 Vec3: TypeAlias = tuple[float, float, float]
@@ -43,6 +44,8 @@ class Point(NamedTuple):
     """Rate of the heading [rad/s]."""
     idle: bool = False
     """The rotors idle: armed, on the ground."""
+    attitude: Sequence[float] | None = None
+    """Attitude, unit quaternion xyzw, body to world; None without one."""
 
     @property
     def motion(self) -> tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]:
@@ -95,7 +98,7 @@ class Trajectory(ABC):
         """
         points = [self.sample(t) for t in times.tolist()]
         numbers = [
-            (*p, *v, *a, *j, math.nan if yaw is None else yaw, rate) for p, v, a, j, yaw, rate, _ in points
+            (*p, *v, *a, *j, math.nan if yaw is None else yaw, rate) for p, v, a, j, yaw, rate, *_ in points
         ]
         table, idle = np.array(numbers, dtype=np.float64), np.array([point.idle for point in points])
         bare = [
@@ -108,12 +111,25 @@ class Trajectory(ABC):
             table[bare, 3:12] = motion[:, 1:].reshape(-1, 9)
         return table, idle
 
+    def attitudes(self, times: Array) -> Array | None:
+        """Return the attitudes that are asked of a machine whose rotors push sideways; None for none.
+
+        Args:
+            times: Times since the beginning [s], shape (n,).
+
+        Returns:
+            Unit quaternion xyzw, body to world, and body rates [rad/s], shape (n, 7).
+        """
+        return None
+
     def complete(self, t: float) -> Point:
         """Return the point at a time since the beginning [s], with the derivatives that `samples` finds."""
-        (numbers,), (idle,) = self.samples(np.array([t], dtype=np.float64))
+        times = np.array([t], dtype=np.float64)
+        ((numbers,), (idle,)), turned = self.samples(times), self.attitudes(times)
+        attitude = None if turned is None or not turned[0, :4].any() else tuple(turned[0, :4].tolist())
         p, v, a, j = (tuple(part) for part in numbers[:12].reshape(4, 3).tolist())
         yaw, yaw_rate = numbers[12:].tolist()
-        return Point(p, v, a, j, None if math.isnan(yaw) else yaw, yaw_rate, bool(idle))
+        return Point(p, v, a, j, None if math.isnan(yaw) else yaw, yaw_rate, bool(idle), attitude)
 
     def _positions(self, times: Array) -> Array:
         return np.array([self.sample(t).position for t in times.tolist()], dtype=np.float64)
@@ -183,6 +199,52 @@ def check_yaw(yaw: Yaw) -> None:
         require(yaw == "forward", "yaw", yaw, 'must be an angle in radians, or "forward"')
     elif yaw is not None:
         finite_angles("yaw", yaw, ())
+
+
+def unit_attitude(field: str, value: Any) -> Array:
+    """Return attitudes as unit quaternions xyzw, body to world, shape (..., 4).
+
+    Args:
+        field: Name of the parameter that holds them.
+        value: Roll, pitch and yaw [rad], shape (..., 3), or quaternions, shape (..., 4).
+
+    Raises:
+        ConfigError: If they are neither.
+    """
+    shape: tuple[int, ...] = np.shape(value)
+    allowed = "must be roll, pitch and yaw [rad], or a quaternion x, y, z, w"
+    require(shape[-1:] in ((3,), (4,)), field, value, allowed)
+    if shape[-1:] == (3,):
+        return quaternion_from_euler(*np.moveaxis(finite_angles(field, value, shape), -1, 0))
+    attitude: Array = finite_numbers(field, value, shape)
+    size = np.sqrt((attitude * attitude).sum(axis=-1, keepdims=True))
+    require(bool((np.abs(size - 1.0) < 0.01).all()), field, value, f"{allowed} of length 1")
+    unit: Array = attitude / size
+    return unit
+
+
+def held_attitude(attitude: Sequence[float] | None, times: Array) -> Array | None:
+    """Return rows of an attitude, as `unit_attitude` takes it, at rest, for `Trajectory.attitudes`."""
+    if attitude is None:
+        return None
+    rows = np.zeros((len(times), 7))
+    rows[:, :4] = unit_attitude("attitude", attitude)
+    return rows
+
+
+def heading_of(attitude: Sequence[float]) -> float:
+    """Return the heading of an attitude [rad], as `unit_attitude` takes it."""
+    x, y, z, w = unit_attitude("attitude", attitude)[:, None]
+    return float(atan2(2.0 * (x * y + z * w), 1.0 - 2.0 * (y * y + z * z))[0])
+
+
+def check_attitude(attitude: Any, yaw: Yaw) -> None:
+    """Raise a ConfigError unless an attitude is left out, or is one, and no heading is given beside it."""
+    if attitude is not None:
+        unit_attitude("attitude", attitude)
+        one = len(np.shape(attitude)) == 1
+        require(one, "attitude", attitude, "must be one attitude")
+        require(yaw is None, "yaw", yaw, "must be left out: an attitude has a heading")
 
 
 def check_points(points: Sequence[Sequence[float]], ground: float) -> None:

@@ -192,16 +192,20 @@ def as_machine(vehicle: Vehicle) -> MachineVehicle:
     return cast("MachineVehicle", vehicle)
 
 
-def as_rotorcraft(vehicle: Vehicle) -> Rotorcraft:
-    """Return a vehicle that is commanded by the speeds of its rotors alone, for a part that needs them.
+def as_rotorcraft(vehicle: Vehicle, *, tilting: bool = False) -> Rotorcraft:
+    """Return a vehicle that is commanded by the speeds of its rotors, for a part that needs them.
 
     Args:
         vehicle: The vehicle.
+        tilting: Whether the part also commands joints, each of which turns one rotor and nothing else.
 
     Raises:
         ConfigError: If it takes other commands.
     """
-    _require_speeds(vehicle, len(vehicle.channels))
+    joints: list[str | None] = []
+    if tilting and not (airframe := vehicle.parameters[0].airframe).surfaces:
+        joints = [name for name in airframe.hinges if airframe.joint_of.count(name) == 1]
+    _require_speeds(vehicle, [channel for channel in vehicle.channels if channel.name not in joints])
     return cast("Rotorcraft", vehicle)
 
 
@@ -215,12 +219,11 @@ def as_propelled(vehicle: Vehicle) -> MachineVehicle:
         ConfigError: If it takes other commands.
     """
     machine = as_machine(vehicle)
-    _require_speeds(vehicle, machine.rotor_count)
+    _require_speeds(vehicle, vehicle.channels[: machine.rotor_count])
     return machine
 
 
-def _require_speeds(vehicle: Vehicle, count: int) -> None:
-    if not are_rotors(vehicle.channels[:count]):
-        channels = "; ".join(map(str, vehicle.channels))
-        message = f"is not commanded by the speeds of rotors, but by {channels}"
+def _require_speeds(vehicle: Vehicle, channels: Sequence[Channel]) -> None:
+    if not are_rotors(channels):
+        message = f"is not commanded by the speeds of rotors, but by {'; '.join(map(str, vehicle.channels))}"
         raise ConfigError(message, field="vehicle", value=vehicle.name)

@@ -118,6 +118,12 @@ class Airframe:
         return share
 
 
+def lift_share(vehicle: Rotorcraft) -> float:
+    """Return the lift of all rotors by the thrust of each; reversible ones push up in either direction."""
+    upward = vehicle.layout.axis[:, 2]
+    return float((np.abs(upward) if vehicle.channels[0].low < 0.0 else upward).sum())
+
+
 def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array:
     """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
 
@@ -126,7 +132,7 @@ def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array
         weight: Its weight [N].
         air_density: Air density [kg/m^3], shape (1, 1).
     """
-    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    share = weight / np.maximum(lift_share(vehicle), 1e-3)
     speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
     return speed
 

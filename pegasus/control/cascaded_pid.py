@@ -24,11 +24,11 @@ from pegasus.base.step_math import (
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
 from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
-from pegasus.control.controller import Controller, check_gains
+from pegasus.control.controller import Controller
 from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
 from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
-from pegasus.control.tuning import Tuning
+from pegasus.control.tuning import Tuning, check_gains
 
 _LEAST_UPRIGHT = 0.5
 """Least cosine of the tilt that thrust compensates."""

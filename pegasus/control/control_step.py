@@ -15,8 +15,9 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Vec3, cross, dot, length, rotate_inverse
 from pegasus.base.tracing import Signal, TraceError, column, structure, uniform, uniform_values, varied
 from pegasus.contracts.state import Reference, VehicleState
+from pegasus.control.full_pose import ALONG_Z, Push, asks, lift_direction
 from pegasus.control.mission_step import FLY, IDLE, SHAPES, START, Motion, Setpoint, arrays_of
-from pegasus.control.mixing import Mixing, allocated
+from pegasus.control.mixing import Z_AXIS, Mixing, allocated, thrusts_and_angles
 from pegasus.dynamics import ThrustCurve
 from pegasus.dynamics.thrust_curves import speed_by_bisection
 
@@ -56,6 +57,8 @@ class Body(Motion):
     """Drag across z by squared speed [N s^2/m^2]."""
     drag_lever: Real
     """Height above the centre of mass at which the former acts [m]."""
+    push: Push = ALONG_Z
+    """Forces that the rotors have at an attitude."""
 
 
 def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
@@ -109,7 +112,7 @@ class Limits:
     max_thrust: Real
     """Largest total thrust along z [N]."""
     lower: Real
-    """Smallest thrust of a rotor [N]."""
+    """Smallest thrust of a rotor [N]; below 0 if it reverses."""
     upper: Real
     """Largest thrust of a rotor [N]."""
     air_density: Real
@@ -178,7 +181,7 @@ class ControlFunction:
         elapsed: Real,
         *more: Any,
     ) -> tuple[Any, ...]:
-        """Return force, torque, thrusts, rotor speeds, mode, whether one is not finite, and the new state.
+        """Return force, torque, thrusts, commands, mode, whether one is not finite, and the new state.
 
         Args:
             own: Gains.
@@ -193,6 +196,7 @@ class ControlFunction:
         rotors = range(length(p.mixing.carrying))
         force, torque = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
         thrust: Any = (0.0,) * len(rotors)
+        angles: Any = (0.0,) * len(p.mixing.tilted)
         speed = [limits.idle_speed if mode == IDLE else 0.0 for r in rotors]
         state: Any = more[: self.state_count]
         if mode >= FLY:
@@ -203,14 +207,19 @@ class ControlFunction:
                 given = (*more, 0.0 if mode == START else elapsed)
             force, torque, *state = self.law(own, body, setpoint, *given)
             state = tuple(state)
-            thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper)
+            up = Z_AXIS
+            if body.push.reach > 0.0 and asks(setpoint.attitude):
+                up = lift_direction(body.orientation, body.push)
+            thrust = allocated(p.mixing, force, torque, limits.lower, limits.upper, up)
+            if len(p.mixing.tilted) > 0:
+                thrust, angles = thrusts_and_angles(p.mixing, thrust, limits.upper)
             speed = [self.inverse(p.curve, thrust[r], limits.air_density) for r in rotors]
             mode = FLY
         fault = False
         for r in rotors:
             if speed[r] - speed[r] != 0.0:
                 fault = True
-        return force, torque, thrust, tuple(speed), mode, Signal(fault), *state
+        return force, torque, thrust, (*speed, *angles), mode, Signal(fault), *state
 
 
 def gains_of(own: Any) -> SimpleNamespace:
@@ -257,7 +266,8 @@ class ControlStep:
         self._given = arrays_of(Motion, count), arrays_of(Setpoint, count)
         self.arrays: dict[str, Array] = {
             **{name: np.zeros((count, 3)) for name in ("force", "torque")},
-            **{name: np.zeros((count, len(mixing.carrying))) for name in ("thrust", "rotor_speed")},
+            "thrust": np.zeros((count, len(mixing.carrying))),
+            "rotor_speed": np.zeros((count, len(mixing.carrying) + len(mixing.tilted))),
             **{"mode": np.full(count, FLY), "elapsed": np.zeros(1), "fault": np.zeros(1)},
             **{f"limits.{name}": array for name, array in limits.items()},
             **{f"motion.{name}": array for name, array in self._given[0].items()},
@@ -284,14 +294,14 @@ class ControlStep:
         self._launch: Callable[[], None] | None = None
 
     def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the rotor speeds of the law [rad/s], shape (N, R), a time `dt` [s] after the last call."""
+        """Return the commands of the law, shape (N, U), a time `dt` [s] after the last call."""
         for arrays, source in zip(self._given, (state, reference), strict=True):
             for name, array in arrays.items():
                 array[...] = getattr(source, name)
         return self.run(dt)
 
     def run(self, dt: float) -> Array:
-        """Return the rotor speeds [rad/s], shape (N, R), of a law that needs neither state nor reference."""
+        """Return the commands, shape (N, U), of a law that needs neither state nor reference."""
         self.arrays["elapsed"][0] = dt
         launch = self._launch = self._launch or launch_of([(self, {})])
         launch()

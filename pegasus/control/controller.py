@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
-from pegasus.base.components import annotations_of, require, require_vector
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.backend import Backend, BackendBank
@@ -23,33 +23,18 @@ from pegasus.control.control_step import ControlStep, Law, Limits, given_wrench
 from pegasus.control.drag_compensation import level_drag
 from pegasus.control.feasibility import Limits as FlightLimits
 from pegasus.control.feasibility import excess_of
+from pegasus.control.full_pose import require_pose
 from pegasus.control.ground_check import deepest_dip
 from pegasus.control.mission import Mission
-from pegasus.control.mission_step import FLY, IDLE, REST, START, arrays_of
+from pegasus.control.mission_step import FLY, IDLE, REST, START, WIDTH, arrays_of
 from pegasus.control.per_copy import PerCopy, copies_of, each
-from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import trajectories_from_spec
 from pegasus.control.tuning import Tuning, tuning_of
 
 _log = logging.getLogger(__name__)
 
 _AIR_INTERVAL = 1.0
 """Update interval of gravity and air density [s]; they depend on the altitude only."""
-
-
-def check_gains(own: "Controller", *names: str, zero_allowed: bool = False) -> None:
-    """Raise a ConfigError unless gains, numbers or triples, are above zero, or None to be derived."""
-    for name in names:
-        gain: Any = getattr(own, name)
-        if gain is None:
-            continue
-        least, allowed = gain, "must not be negative" if zero_allowed else "must be above 0"
-        if annotations_of(type(own))[name] is not float:
-            require_vector(name, gain)
-            least, allowed = (
-                min(gain),
-                "none may be negative" if zero_allowed else "all three must be above 0",
-            )
-        require(least >= 0 if zero_allowed else least > 0, name, gain, allowed)
 
 
 @dataclass(eq=False)
@@ -86,6 +71,8 @@ class Controller(Backend):
     takes_feedback = True
     law: ClassVar[Law | None] = None
     """Control law as a step function; see `pegasus.control.Law`."""
+    follows_attitudes: ClassVar[bool] = False
+    """Whether its law follows the attitude of a setpoint where the rotors push sideways."""
     thrust_share: ClassVar[float] = 1.0
     """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
@@ -101,7 +88,7 @@ class Controller(Backend):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        self.trajectory = _trajectories(self.trajectory)
+        self.trajectory = trajectories_from_spec(self.trajectory)
         self.gains: Sequence[Controller] = copies_of(self)
         """Controllers with the gains that are flown: one for all copies, or one for each; after `bind`."""
         self.bank_in_use: Any = None
@@ -118,6 +105,14 @@ class Controller(Backend):
 
         It is called for each of the `gains`; a controller with such parameters overrides it.
         """
+
+    def require_attitudes(self, field: str) -> None:
+        """Raise a ConfigError unless the vehicle can hold an attitude apart from its force.
+
+        Args:
+            field: What asks for an attitude.
+        """
+        require_pose(field, self.push, self.allocation.lack, type(self).__name__, able=self.follows_attitudes)
 
     def _default(self, name: str, value: Any) -> None:
         if getattr(self, name) is None:
@@ -167,17 +162,13 @@ class Controller(Backend):
                 remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
                 "super().__init__(trajectory)",
             )
-        vehicle = as_rotorcraft(vehicle)
+        vehicle = as_rotorcraft(vehicle, tilting=True)
         estimator = vehicle.estimator
         self._estimator = estimator if isinstance(estimator, Estimator) and estimator.flown else None
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         airframe = self._airframe = Airframe.of(vehicle)
-        try:
-            self.allocation = Allocation(
-                vehicle.layout, vehicle.center_of_mass, airframe.moment_ratio, self.inertia
-            )
-        except ConfigError as error:
-            raise error.within(file=vehicle.file) from None
+        self.allocation = Allocation.of(vehicle, airframe.moment_ratio)
+        self._least_speed = vehicle.channels[0].low
         self.gains = copies_of(self, self.count)
         idle_speed = np.array([own.idle_ratio for own in self.gains]) * airframe.hover_speed
         limits = self._limits = arrays_of(Limits, self.count)
@@ -202,8 +193,20 @@ class Controller(Backend):
             own.derive(tuning_of(lag, self._angular_acceleration(k)))
         x, y, z = (Vec3(*row) for row in self.inertia.tolist())
         drag = level_drag(vehicle, airframe.hover_speed, airframe.air_density)
+        self.push = self.allocation.push(weight, float(limits["lower"][0]), float(limits["upper"][0]))
+        """Forces that the rotors have at an attitude."""
         # In the order of the fields of a `Body`, from its mass on.
-        body = (float(self.mass), x, y, z, *airframe.heave, drag.linear, drag.quadratic, drag.lever)
+        body = (
+            float(self.mass),
+            x,
+            y,
+            z,
+            *airframe.heave,
+            drag.linear,
+            drag.quadratic,
+            drag.lever,
+            self.push,
+        )
         law, parts = type(self).law, (self.gains, body, airframe.curve, self.allocation.mixing, limits)
         self._step = None if law is None else ControlStep(law, *parts)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
@@ -242,6 +245,8 @@ class Controller(Backend):
         """Restart the mission at the next `publish`."""
         if self.mission.begun or len(self.mission.mode) != self.count:
             self.renew_mission(self.count)
+        if any(course.width > WIDTH for course in self.mission.courses):
+            self.require_attitudes("trajectory")
         self.mission.estimator = self._estimator
         self._time = self._next_look_up = -math.inf
         if self._stands is not None:
@@ -286,7 +291,10 @@ class Controller(Backend):
             speed = np.zeros((self.count, self.allocation.matrix.shape[1]))
         if not flies.all():
             idle = mode == IDLE
-            speed[mode == REST], speed[idle] = 0.0, self._limits["idle_speed"][idle, None]
+            rotors = slice(self.allocation.rotor_count)
+            speed[mode == REST] = 0.0
+            speed[idle, rotors] = self._limits["idle_speed"][idle, None]
+            speed[idle, self.allocation.rotor_count :] = 0.0
         return speed
 
     def plan(self, t: float) -> Plan | None:
@@ -333,7 +341,9 @@ class Controller(Backend):
         """Return the angular acceleration about each axis that a copy's rotors have in hover [rad/s^2]."""
         mixing = np.array(self.allocation.mixing.inverse).reshape(-1, 6)
         hover = self._airframe.weight * mixing[:, 2]
-        lower, upper = self._limits["lower"][copy], self._limits["upper"][copy]
+        upper = self._limits["upper"][copy]
+        lower = np.full(len(hover), self._limits["lower"][copy])
+        lower[self.allocation.rotor_count :] = -upper
         room = np.maximum(np.minimum(hover - lower, upper - hover), 0.0)
         shares = np.abs(mixing[:, 3:]).T
         used = shares > 1e-6 * shares.max(axis=1, keepdims=True)
@@ -369,20 +379,13 @@ class Controller(Backend):
         still, density = np.zeros((len(place), 1)), density[:, None]
         lowest, _ = airframe.curve.thrust(limits["idle_speed"][rows, None], still, density)
         limits["lower"][rows] = np.maximum(lowest, 0.0)[:, 0]
+        if self.allocation.reversible:
+            least, _ = airframe.curve.thrust(still + self._least_speed, still, density)
+            limits["lower"][rows] = least[:, 0]
         limits["upper"][rows] = np.inf
         if math.isfinite(airframe.max_speed):
             most, _ = airframe.curve.thrust(still + airframe.max_speed, still, density)
             limits["upper"][rows] = most[:, 0]
         self.max_thrust[rows] = limits["upper"][rows] * np.maximum(self.allocation.matrix[2], 0.0).sum()
-
-
-def _trajectories(given: Any) -> Trajectory | list[Trajectory]:
-    """Return a trajectory from any form of it, or a list of them, one for each copy."""
-    parts = given if isinstance(given, list | tuple) else []
-    known = [isinstance(one, Trajectory) or callable(one) for one in parts]
-    if not any(known):
-        return trajectory_from_spec(given)
-    allowed = "must be a trajectory or a function of time, as there is one of another copy"
-    for k, one in enumerate(parts):
-        require(known[k], f"trajectory.{k}", one, allowed)
-    return [trajectory_from_spec(one, field=f"trajectory.{k}") for k, one in enumerate(parts)]
+        if self.allocation.reversible:
+            self.max_thrust[rows] -= limits["lower"][rows] * np.maximum(-self.allocation.matrix[2], 0.0).sum()

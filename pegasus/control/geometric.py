@@ -1,7 +1,7 @@
 """Geometric controller on SE(3)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from pegasus.base.components import require
@@ -27,11 +27,12 @@ from pegasus.base.step_math import (
 from pegasus.contracts.trajectory import Vec3 as Triple
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
 from pegasus.control.control_step import Body, lead_compensation, lift_in_climb, torque_of
-from pegasus.control.controller import Controller, check_gains
+from pegasus.control.controller import Controller
 from pegasus.control.drag_compensation import against_drag, torque_against_drag
+from pegasus.control.full_pose import asks, nearest_attitude, reach_at, within_cone
 from pegasus.control.mission_step import Setpoint
 from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
-from pegasus.control.tuning import Tuning
+from pegasus.control.tuning import Tuning, check_gains
 
 UPRIGHT_LIMIT = 1.4
 """Largest tilt limit with which the thrust always points up [rad]."""
@@ -232,13 +233,18 @@ def heading_gain(own: "GeometricController") -> Real:
 def geometric_law(
     own: "GeometricController", body: Body, setpoint: Setpoint, integral: Vec3, turned: Vec3, dt: Real
 ) -> tuple[Vec3, Vec3, Vec3, Vec3]:
-    """Return thrust along z [N] and torque [N m], with the new integral of the position error.
+    """Return force [N] and torque [N m], with the new integral of the position error.
+
+    The force is along z unless the setpoint has an attitude, and the rotors push sideways.
 
     The last state is the angular velocity at the previous call [rad/s].
     """
     gains = vector(own.position_gain)
     damping = vector(own.velocity_gain)
     slope = Vec3(gains[0] / damping[0], gains[1] / damping[1], gains[2] / damping[2])
+    posed = body.push.reach > 0.0 and asks(setpoint.attitude)
+    if posed:
+        body = replace(body, max_thrust=reach_at(body.push, setpoint.attitude))
     offset = setpoint.position - body.position
     error = eased_position(offset, slope, body, own.tilt_limit)
     slip = setpoint.velocity - body.velocity
@@ -257,6 +263,8 @@ def geometric_law(
     x, y, z, rates = attitude_from_thrust(thrust, jerk, yaw, setpoint.yaw_rate)
     if z[2] < _HEADED:
         x, y, z, rates = free_of_heading(body.orientation, thrust, jerk)
+    if posed:
+        x, y, z, rates = nearest_attitude(setpoint.attitude, setpoint.body_rates, thrust, body.push)
     torque = attitude_torque(
         own,
         body,
@@ -268,9 +276,12 @@ def geometric_law(
     if own.drag_compensation > 0.0:
         torque = torque + torque_against_drag(body, thrust, setpoint.velocity) * own.drag_compensation
     torque = lead_compensation(own.torque_lead, body, torque, turned, dt)
-    lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
-    lift = lift_in_climb(body, lift, setpoint.velocity)
-    return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
+    force = rotate_inverse(body.orientation, thrust)
+    if posed:
+        force = within_cone(body.mass * force, body.push)
+    else:
+        force = Vec3(0.0, 0.0, lift_in_climb(body, body.mass * force[2], setpoint.velocity))
+    return force, torque, integral, body.angular_velocity
 
 
 @dataclass(eq=False)
@@ -283,6 +294,7 @@ class GeometricController(Controller):
     """
 
     law: ClassVar[Any] = staticmethod(geometric_law)
+    follows_attitudes: ClassVar[bool] = True
     thrust_share: ClassVar[float] = THRUST_SHARE
 
     position_gain: Derived[Triple] = DERIVED

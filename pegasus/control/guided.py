@@ -1,5 +1,6 @@
 """Controllers that are flown by commands during flight, per copy, and their laws."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -140,6 +141,16 @@ class Guided(GuidedCommands, Controller):
         if "lift" not in self.columns:
             return super().thrust_limits()
         return self.mass * np.linalg.norm(self.gravity, axis=1), self.max_thrust
+
+    def pose_excess(self, attitude: Array) -> Array:
+        """Return how far attitudes are turned towards the vertical; see `GuidedCommands.pose_excess`."""
+        tilt = 2.0 * np.arcsin(np.minimum(np.hypot(attitude[:, 0], attitude[:, 1]), 1.0))
+        excess: Array = np.maximum(tilt - math.acos(self.push.cosine), 0.0)
+        return excess
+
+    def require_attitudes(self, field: str) -> None:
+        """Raise a ConfigError unless the vehicle holds attitudes; see `Controller.require_attitudes`."""
+        Controller.require_attitudes(self, field)
 
     def renew_mission(self, count: int) -> None:
         """Make a new mission of N vehicles the present one."""

@@ -15,7 +15,10 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.state import VehicleState
+from pegasus.contracts.trajectory import unit_attitude
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.control.copy_values import angles_of_copies, length_of, rows_of_copies
+from pegasus.control.full_pose import ALONG_Z, require_pose
 from pegasus.control.guided_mission import GuidedMission
 from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET, VELOCITY
 from pegasus.core.multirotor import Multirotor, as_multirotor
@@ -166,6 +169,18 @@ class GuidedCommands(Backend):
             remedy="use GuidedController or GuidedPIDController",
         )
 
+    def require_attitudes(self, field: str) -> None:
+        """Raise a ConfigError unless the vehicle can hold an attitude apart from its force.
+
+        Args:
+            field: What asks for an attitude.
+        """
+        require_pose(field, ALONG_Z, "", type(self).__name__, able=False)
+
+    def pose_excess(self, attitude: Array) -> Array:
+        """Return how far attitudes (N, 4) are turned towards the vertical for want of lateral force [rad]."""
+        return np.zeros(len(attitude))
+
     def _require_limits(self) -> None:
         for name, unit in (("height", "m"), ("speed", "m/s"), ("acceleration", "m/s^2")):
             value = getattr(self, name)
@@ -197,15 +212,21 @@ class GuidedCommands(Backend):
         point: npt.ArrayLike | str,
         *,
         yaw: npt.ArrayLike | None = None,
+        attitude: npt.ArrayLike | None = None,
         speed: float | None = None,
         copies: Copies = None,
     ) -> Command:
         """Fly straight to a point, and hold there.
 
+        A vehicle whose rotors push sideways turns to an attitude at up to 1 rad/s, and keeps it until the
+        next `goto` or a landing.
+
         Args:
             point: Point in the world [m], shape (3,), or one per copy, shape (M, 3), none underground; or the
                 name of a spawn point, for the point `height` above it.
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); kept if None.
+            attitude: Roll, pitch and yaw [rad], shape (3,), or a unit quaternion xyzw, body to world, shape
+                (4,), or one per copy; that of flight without one if None.
             speed: Maximum speed [m/s]; the controller's `speed` if None.
             copies: Copies M; all if None.
         """
@@ -215,12 +236,17 @@ class GuidedCommands(Backend):
             spot = spawn_point_of(point, self._flyer.manager.spawn_points)
             point = np.add(spot.position, (0.0, 0.0, self.height))
         target = rows_of_copies("point", point, mask, (3,))
-        heading = math.nan if yaw is None else _angles("yaw", yaw, mask)
+        heading = math.nan if yaw is None else angles_of_copies("yaw", yaw, mask)
+        pose: Array | float = 0.0
+        if attitude is not None:
+            require(yaw is None, "yaw", yaw, "must be left out: an attitude has a heading")
+            self.require_attitudes("goto")
+            pose = rows_of_copies("attitude", unit_attitude("attitude", attitude), mask, (4,))
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
         self.guided.require_air(mask)
         self._require_above_ground(target, mask)
-        self.guided.direct(mask, TARGET, target=target, speed=limit, heading=heading)
+        self.guided.direct(mask, TARGET, target=target, speed=limit, heading=heading, pose=pose)
         return self._moving("goto", mask)
 
     def velocity(
@@ -268,7 +294,9 @@ class GuidedCommands(Backend):
         mission, mask = self.guided, self._mask(copies)
         mission.require_air(mask)
         given = {"roll": roll, "pitch": pitch, "yaw": yaw}
-        angles = {name: _angles(name, value, mask) for name, value in given.items() if value is not None}
+        angles = {
+            name: angles_of_copies(name, value, mask) for name, value in given.items() if value is not None
+        }
         if yaw is None:
             assert mission.state is not None
             angles["yaw"] = mission.state.heading[mask]
@@ -295,7 +323,7 @@ class GuidedCommands(Backend):
         self._turn(BODY_RATES, mask, thrust, rates=rows_of_copies("rates", rates, mask, (3,)))
 
         def lacking(state: VehicleState) -> Array:
-            return _length(state.angular_velocity - mission.columns["rates"])
+            return length_of(state.angular_velocity - mission.columns["rates"])
 
         return Command(self, "body_rates", mask, lacking, "rad/s", _TURNING)
 
@@ -339,13 +367,16 @@ class GuidedCommands(Backend):
         mission = self.guided
 
         def distance(state: VehicleState) -> Array:
-            return _length(state.position - mission.columns["target"])
+            return length_of(state.position - mission.columns["target"])
 
         def reached(state: VehicleState) -> BoolArray:
             off = np.remainder(mission.columns["heading"] - state.heading + math.pi, 2 * math.pi) - math.pi
-            slow = _length(state.velocity) < _SLOW
+            slow = length_of(state.velocity) < _SLOW
+            pose = mission.columns["pose"]
+            cosine = np.where(pose.any(axis=1), np.abs((state.orientation * pose).sum(axis=1)), 1.0)
+            leaning = 2.0 * acos(np.minimum(cosine, 1.0)) < _TURNED + self.pose_excess(pose)
             done: BoolArray = mission.flying & slow & (distance(state) < _NEAR) & ~(np.abs(off) >= _TURNED)
-            return done
+            return done & leaning
 
         return Command(self, name, mask, distance, "m", reached)
 
@@ -353,7 +384,7 @@ class GuidedCommands(Backend):
         mission = self.guided
 
         def lacking(state: VehicleState) -> Array:
-            return _length(state.velocity - mission.columns["wanted"])
+            return length_of(state.velocity - mission.columns["wanted"])
 
         return Command(self, name, mask, lacking, "m/s", _SLOW)
 
@@ -366,33 +397,3 @@ class GuidedCommands(Backend):
         require(bool((np.diff(rows) > 0).all()), "copies", copies, "must be in rising order")
         mask[rows] = True
         return mask
-
-
-def rows_of_copies(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
-    """Return finite values of an argument as rows of a shape: one per chosen copy, or one for all.
-
-    Raises:
-        ConfigError: If the values are not of this form.
-    """
-    count = int(mask.sum())
-    try:
-        rows = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.full(1, np.nan)
-    fits = rows.shape in (shape, (count, *shape)) and bool(np.isfinite(rows).all())
-    one, each = shape or "()", (count, *shape)
-    require(fits, field, values, f"must be finite numbers of shape {one}, or {each} for one row per copy")
-    return rows
-
-
-def _angles(field: str, values: npt.ArrayLike, mask: BoolArray) -> Array:
-    """Return angles with one row per chosen copy, or one for all."""
-    angles = rows_of_copies(field, values, mask, ())
-    turns = bool((np.abs(angles) > 2 * math.pi).any())
-    require(not turns, field, values, "must be in radians, -2 pi to 2 pi", "use math.radians")
-    return angles
-
-
-def _length(vectors: Array) -> Array:
-    length: Array = np.linalg.norm(vectors, axis=1)
-    return length

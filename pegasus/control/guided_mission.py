@@ -91,7 +91,7 @@ class GuidedMission(Mission):
         """Take off; no effect in the air."""
         chosen = copies & ~(self.flying | self.rising)
         self.landed[chosen] = False
-        self.direct(chosen, TARGET, phase=RISING, begin=math.nan, **values)
+        self.direct(chosen, TARGET, phase=RISING, begin=math.nan, pose=0.0, **values)
 
     def hold(self, copies: BoolArray) -> None:
         """Hold the position; a take-off in progress is completed."""

@@ -9,18 +9,23 @@ from pegasus.base.step_math import (
     Vec3,
     atan2,
     clamped,
+    conjugated,
     cos,
     dot,
     magnitude,
     maximum,
     minimum,
     norm,
+    normalized,
+    quaternion_product,
     rotate,
+    rotation_quaternion,
     sin,
     wrapped,
 )
 from pegasus.base.tracing import Signal, column, uniform
 from pegasus.control.approach import eased
+from pegasus.control.full_pose import asks
 from pegasus.control.mission_step import FLY, IDLE, REST, START, Motion, Setpoint
 
 STANDING, RISING, FLYING = 0.0, 1.0, 2.0
@@ -96,6 +101,8 @@ class Order:
     """Commanded angular velocity in the body frame [rad/s]."""
     lift: Real
     """Commanded thrust along the body's z axis [N]."""
+    pose: Quat
+    """Attitude that it turns to and keeps in flight, unit quaternion; zeros for none."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,9 @@ def govern(
     """
     event = 0.0
     if order.phase == FLYING:
+        pose, turning = turned(order, setpoint, motion, bounds.dt)
         order, setpoint = moved(order, setpoint, bounds.dt, bounds.acceleration)
+        setpoint = replace(setpoint, attitude=pose, body_rates=turning)
         if order.directive >= ATTITUDE:
             setpoint = replace(resting(setpoint, motion), velocity=motion.velocity, yaw=heading_of(motion))
         lead = setpoint.position - motion.position
@@ -219,6 +228,20 @@ def moved(order: Order, setpoint: Setpoint, dt: Real, acceleration: Real) -> tup
         replace(order, climbing=climbing, wanted=wanted),
         Setpoint(position, velocity, gained, jerk, yaw, yaw_rate),
     )
+
+
+def turned(order: Order, setpoint: Setpoint, motion: Motion, dt: Real) -> tuple[Quat, Vec3]:
+    """Return attitude and body rates of the reference of a copy after a step [s]; zeros for none."""
+    attitude, rates = Quat(0.0, 0.0, 0.0, 0.0), _ZERO
+    if order.directive <= VELOCITY and asks(order.pose):
+        here = setpoint.attitude if asks(setpoint.attitude) else motion.orientation
+        way = quaternion_product(conjugated(here), order.pose)
+        # Twice the vector part is the way along the axis, for small angles.
+        side = -2.0 if way[3] < 0.0 else 2.0
+        error = Vec3(way[0], way[1], way[2]) * side
+        rates = limited(error * minimum(_TURN, 1.0 / dt), _TURN_RATE)
+        attitude = normalized(quaternion_product(here, rotation_quaternion(rates * dt)))
+    return attitude, rates
 
 
 def touches_down(order: Order, motion: Motion, lead: Vec3) -> bool:

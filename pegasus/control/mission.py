@@ -22,6 +22,7 @@ from pegasus.control.mission_step import (
     SETTLE,
     STAND,
     START,
+    WIDE,
     WIDTH,
     Motion,
     Start,
@@ -200,6 +201,8 @@ class Course:
         self._trajectory, self._relative, self._spin_up = trajectory, relative, spin_up
         self.outline = sequence(trajectory, start=ON_THE_GROUND)
         """The flight of a vehicle that starts at the trajectory's origin."""
+        self.width = WIDTH if self.outline.attitudes(np.zeros(1)) is None else WIDE
+        """Numbers of a step."""
         self.duration = spin_up + self.outline.duration
         """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._use(mission, rows)
@@ -288,15 +291,15 @@ class Course:
         The times of these steps [s], and of some behind them, are given with the state at the first one.
         """
         if not self.begun and self._mission.waits(self.rows):
-            return np.zeros((1, WIDTH))
+            return np.zeros((1, self.width))
         if self._plan is None:
             waiting = self._waiting(times, state)
             if waiting:
-                return np.zeros((waiting, WIDTH))
+                return np.zeros((waiting, self.width))
         assert self._plan is not None
         plan, clock = self._plan, times - self._plan_begin
         if self.finished and plan.lands:
-            return np.zeros((len(times), WIDTH))
+            return np.zeros((len(times), self.width))
         points, idle, segment = plan.ahead(clock)
         over = clock[: len(points)] - plan.duration
         ended, phase = bool(over[0] >= 0), FOLLOW
@@ -313,7 +316,10 @@ class Course:
             elif ended:
                 points[:, 3:12] = points[:, 13] = 0.0
                 self.reference.segment, self.finished = "hold", True
-        ahead = np.zeros((n, WIDTH))
+        ahead = np.zeros((n, self.width))
+        if self.width > WIDTH:
+            ahead[:, WIDTH:] = plan.attitudes(clock[:n])
+            ahead[over[:n] > 0, WIDTH + 4 :] = 0.0
         ahead[:, :14], ahead[:, OVER], ahead[:, PHASE] = points[:n], over[:n], phase
         return self._faded(ahead, times[:n])
 

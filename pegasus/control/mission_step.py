@@ -1,13 +1,13 @@
 """References: what each copy follows, and the step that makes it from points of a trajectory made ahead."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of
-from pegasus.base.step_math import Quat, Real, Reals, Vec3, dot
+from pegasus.base.step_math import Quat, Real, Reals, Vec3, dot, length
 from pegasus.base.tracing import Signal, column, sequence
 from pegasus.contracts.state import Reference
 
@@ -28,6 +28,9 @@ _SETTLING = 0.5
 OVER, PHASE, WIDTH = 18, 19, 20
 """Numbers of a course at a step: position to jerk, heading (NaN without one) and its rate, share of the
 offsets that is left and its first three derivatives, time since the end [s], and phase."""
+
+WIDE = WIDTH + 7
+"""Numbers of a course that asks for attitudes: also attitude and body rates, see `Trajectory.attitudes`."""
 
 SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
 """Shapes of rows of arrays by kind."""
@@ -57,6 +60,8 @@ class Setpoint:
     jerk: Vec3
     yaw: Real
     yaw_rate: Real
+    attitude: Quat = field(default_factory=lambda: Quat(0.0, 0.0, 0.0, 0.0))
+    body_rates: Vec3 = field(default_factory=lambda: Vec3(0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,12 @@ def follow(
             yaw + ahead[14] * start.turn,
             ahead[13] + ahead[15] * start.turn,
         )
+        if length(ahead) > WIDTH:
+            setpoint = replace(
+                setpoint,
+                attitude=Quat(ahead[WIDTH], ahead[WIDTH + 1], ahead[WIDTH + 2], ahead[WIDTH + 3]),
+                body_rates=Vec3(ahead[WIDTH + 4], ahead[WIDTH + 5], ahead[WIDTH + 6]),
+            )
         if ahead[PHASE] == SETTLE:
             # A copy that does not follow is on the ground.
             slow = dot(motion.velocity, motion.velocity) < (0.5 * _SINK_RATE) * (0.5 * _SINK_RATE)
@@ -121,12 +132,15 @@ def follow(
     return setpoint, mode, called, Signal(called)
 
 
-ARGUMENTS = (
-    sequence("ahead", WIDTH, BLOCK),
-    *(column("motion", Motion), column("start", Start), column("setpoint.yaw"), column("mode")),
+ARGUMENTS = tuple(
+    (
+        sequence("ahead", width, BLOCK),
+        *(column("motion", Motion), column("start", Start), column("setpoint.yaw"), column("mode")),
+    )
+    for width in (WIDTH, WIDE)
 )
 RESULTS = ("setpoint", "mode", "called", "event")
-"""Arguments and results of `follow` in a launch."""
+"""Arguments of `follow` in a launch of courses of either width, and its results."""
 
 
 def arrays_of(kind: Any, count: int) -> dict[str, Array]:

@@ -10,7 +10,7 @@ from pegasus.base.tracing.launches import Part, program_of, rows_of
 from pegasus.contracts.state import VehicleState
 from pegasus.control import guided_step, mission_step
 from pegasus.control.guided_step import govern
-from pegasus.control.mission_step import BLOCK, START, WIDTH, follow
+from pegasus.control.mission_step import BLOCK, START, follow
 
 _NEVER = 2**62
 """Step at which the next points are due of missions without any."""
@@ -54,12 +54,16 @@ class MissionTable:
             arrays |= {"called": np.zeros(len(mission.mode)), "event": self._called}
             for course in mission.courses:
                 self._courses.append((course, state.of(course.rows), owner, mission))
-                points = {"ahead": np.zeros((BLOCK, WIDTH))}
+                points = {"ahead": np.zeros((BLOCK, course.width))}
                 self._parts.append(Part({**arrays, **points}, course.rows.start, course.rows.stop))
         self._due = np.zeros(len(self._courses), dtype=np.int64)
         self._next = 0 if self._courses else _NEVER
-        self._follow = _launch(follow, mission_step, self._parts)
-        self._govern = _launch(govern, guided_step, guided)
+        self._follow = [
+            _launch(follow, arguments, mission_step.RESULTS, parts)
+            for arguments in mission_step.ARGUMENTS
+            if (parts := [p for p in self._parts if p.arrays["ahead"].shape[1] == arguments[0].width])
+        ]
+        self._govern = _launch(govern, guided_step.ARGUMENTS, guided_step.RESULTS, guided)
 
     def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
         """Set the references of a step, by its number and time [s].
@@ -73,12 +77,12 @@ class MissionTable:
         if step >= self._next:
             self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())
         if self._courses:
-            self._follow(step=step)
+            self._run(step)
             if self._called[0]:
                 # The courses of these copies go on otherwise, so that the references are made again.
                 called = [k for k, p in enumerate(self._parts) if p.arrays["called"][p.first : p.last].any()]
                 self._advance(called, step, times())
-                self._follow(step=step)
+                self._run(step)
                 self._called[0] = 0.0
         if self._guided:
             for _, mission, state in self._guided:
@@ -90,6 +94,10 @@ class MissionTable:
                     mission.summarize()
                     if (mission.mode == START).any():
                         self.started.add(owner)
+
+    def _run(self, step: int) -> None:
+        for launch in self._follow:
+            launch(step=step)
 
     def renew(self, courses: Collection[Any]) -> None:
         """Make the points of courses that were restarted anew at the next update."""
@@ -115,9 +123,11 @@ class MissionTable:
         self._next = int(self._due.min())
 
 
-def _launch(function: Callable[..., Any], step: Any, parts: Sequence[Part]) -> Callable[..., None]:
-    """Return the launch of a step function of a module, which has its arguments and results."""
+def _launch(
+    function: Callable[..., Any], arguments: Sequence[Any], results: Sequence[str], parts: Sequence[Part]
+) -> Callable[..., None]:
+    """Return the launch of a step function."""
     if not parts:
         return function
-    program = program_of(function, *step.ARGUMENTS, outputs=step.RESULTS, count=rows_of(parts))
+    program = program_of(function, *arguments, outputs=results, count=rows_of(parts))
     return program.launch_parts(parts)

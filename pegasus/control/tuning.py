@@ -1,6 +1,9 @@
 """Gains of position and heading control derived from a vehicle: its motors' lag and its yaw torque."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from pegasus.base.components import annotations_of, require, require_vector
 
 _INDICES = (2.5, 2.0, 2.0, 2.0)
 """Stability indices of Manabe's standard form, from the slowest to the fastest (Manabe 1998)."""
@@ -88,3 +91,19 @@ def tuning_of(lag: float | None, available: tuple[float, float, float]) -> Tunin
         tilt_acceleration=max(_TILT_SHARE * min(available[:2]), 0.5),
         yaw_acceleration=max(min(_YAW_SHARE * available[2], _MOST_YAW_ACCELERATION), 0.05),
     )
+
+
+def check_gains(own: Any, *names: str, zero_allowed: bool = False) -> None:
+    """Raise a ConfigError unless gains, numbers or triples, are above zero, or None to be derived."""
+    for name in names:
+        gain: Any = getattr(own, name)
+        if gain is None:
+            continue
+        least, allowed = gain, "must not be negative" if zero_allowed else "must be above 0"
+        if annotations_of(type(own))[name] is not float:
+            require_vector(name, gain)
+            least, allowed = (
+                min(gain),
+                "none may be negative" if zero_allowed else "all three must be above 0",
+            )
+        require(least >= 0 if zero_allowed else least > 0, name, gain, allowed)

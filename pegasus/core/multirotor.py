@@ -156,10 +156,10 @@ class Multirotor:
             self.asset: VehicleAsset = VehicleAsset(spec, file)
             self.spec = spec = self.asset.spec
             self.layout = RotorLayout.from_specs(spec.rotor_list())
-            sizes = spec.propeller_diameters()
-            require_rotors_apart(self.layout, sizes)
+            diameters = spec.propeller_diameters()
+            require_rotors_apart(self.layout, diameters)
             require_rotors_above_ground(
-                self.layout, sizes, self.asset.airframe_bottom, drawn=spec.usd is None
+                self.layout, diameters, self.asset.airframe_bottom, drawn=spec.usd is None
             )
             models = models.completed(spec)
             airframe = Airframe.of(spec)
@@ -204,7 +204,7 @@ class Multirotor:
             position=position,
             heading=heading,
             spacing=spacing,
-            radius=self.layout.swept_radius(spec.propeller.diameter),
+            radius=self.layout.swept_radius(diameters),
             lowest_point=self.asset.lowest_point,
         )
         self.columns: dict[str, Array] = {}

@@ -286,7 +286,8 @@ class VehicleDesign:
 
     def _require_apart(self) -> None:
         if self.body is not None:
-            require_rotors_apart(RotorLayout.from_specs(self.rotors), self.propeller.diameter)
+            diameters = [self.propeller.diameter] * len(self.rotors)
+            require_rotors_apart(RotorLayout.from_specs(self.rotors), diameters)
             return
         arms = self.rotor_count // (2 if self.layout is LayoutName.COAXIAL else 1)
         between, diameter = self.size * math.sin(math.pi / arms), self.propeller.diameter

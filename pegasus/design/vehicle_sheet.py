@@ -8,6 +8,7 @@ import numpy as np
 
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import Component
+from pegasus.control.airloads import lift_share
 from pegasus.control.allocation import Allocation
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.supply import full_throttle, load_at
@@ -63,7 +64,7 @@ def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
     ground, still = np.zeros((1, 3)), np.zeros((1, 1))
     density = environment.air_density(ground)[:, None]
     weight = vehicle.mass * -float(environment.gravity_vector(ground)[0, 2])
-    upward = float(layout.axis[:, 2].sum())
+    upward = lift_share(vehicle)
     if upward < 1e-6:
         return [("hover", "none: the rotors do not push upwards")]
     hover = curve.rotor_speed(np.full((1, 1), weight / upward), density)
@@ -89,10 +90,11 @@ def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
         most = float(curve.thrust(fastest, still, density)[0][0, 0]) * upward
         rows.append(("thrust to weight", f"{most / weight:.2f} at {vehicle.motor.max_speed:g} rad/s"))
     try:
-        Allocation(layout, vehicle.center_of_mass, torque / force)
+        allocation = Allocation.of(vehicle, torque / force)
     except ConfigError as error:
-        return [*rows, ("controllable", f"no: {error}")]
-    return [*rows, ("controllable", "yes: thrust, roll, pitch and yaw are independent")]
+        return [*rows, ("controllable", f"no: {error.problem}")]
+    axes = "all forces and torques" if allocation.fully_actuated else "thrust, roll, pitch and yaw"
+    return [*rows, ("controllable", f"yes: {axes} are independent")]
 
 
 def _rotors(layout: RotorLayout) -> list[tuple[str, str]]:

@@ -62,13 +62,14 @@ class RotorLayout:
         between = self.position[:, None] - self.position
         return float(np.sqrt((between * between).sum(axis=-1).max()))
 
-    def swept_radius(self, diameter: float) -> float:
+    def swept_radius(self, diameters: Sequence[float]) -> float:
         """Return the radius about the z axis that rotors and propellers stay within [m].
 
         Args:
-            diameter: Diameter of the propellers [m].
+            diameters: Diameter of each propeller [m].
         """
-        return max(math.hypot(*position) for position in self.position[:, :2].tolist()) + diameter / 2
+        places = self.position[:, :2].tolist()
+        return max(math.hypot(*p) + d / 2 for p, d in zip(places, diameters, strict=True))
 
     def thrust_map(self, center_of_mass: Array) -> Array:
         """Return the wrench (force, torque about the centre of mass) per thrust, shape (R, 6).
@@ -108,22 +109,22 @@ class RotorLayout:
         return squared, 1.0 / (aside < _STACKED * radius).sum(axis=1)
 
 
-def require_rotors_apart(layout: RotorLayout, diameter: float | Sequence[float]) -> None:
+def require_rotors_apart(layout: RotorLayout, diameters: Sequence[float]) -> None:
     """Raise a ConfigError if the discs of two rotors overlap.
 
-    Discs whose axes are parallel to 5 degrees overlap where their axes are less than a diameter apart, unless
-    they are stacked at a distance of 5 % of it. Others overlap where they meet on the line in which their
-    planes intersect.
+    Discs whose axes are parallel to 5 degrees overlap where their axes are less than the sum of their radii
+    apart, unless they are stacked at a distance of 5 % of the larger diameter. Others overlap where they meet
+    on the line in which their planes intersect.
 
     Args:
         layout: The rotors.
-        diameter: Diameter of the propellers [m], or that of each.
+        diameters: Diameter of each propeller [m].
     """
-    sizes = np.broadcast_to(np.asarray(diameter, dtype=np.float64), layout.count)
     for j in range(layout.count):
         for i in range(j):
-            between, pair = layout.position[j] - layout.position[i], sizes[[i, j]]
-            if between @ between >= (pair.mean() - _TOUCH) ** 2:
+            between = layout.position[j] - layout.position[i]
+            pair = (diameters[i], diameters[j])
+            if between @ between >= ((pair[0] + pair[1]) / 2 - _TOUCH) ** 2:
                 continue
             if abs(layout.axis[i] @ layout.axis[j]) > _PARALLEL:
                 overlap, stack = _overlap_side_by_side(between, layout.axis[i], pair)
@@ -131,13 +132,13 @@ def require_rotors_apart(layout: RotorLayout, diameter: float | Sequence[float])
                     f"move them apart, make propeller.diameter smaller, or stack them {stack:.3g} m apart"
                 )
             else:
-                overlap = _overlap_of_tilted(layout, i, j, pair / 2)
+                overlap = _overlap_of_tilted(layout, i, j, pair)
                 remedy = "move them apart, make propeller.diameter smaller, or tilt them less"
             if overlap > _TOUCH:
-                told = " and ".join(dict.fromkeys(f"{size:g}" for size in pair))
+                sizes = " and ".join(f"{d:g}" for d in sorted(set(pair)))
                 raise ConfigError(
                     f"its disc and that of rotor {i} overlap by {overlap:.3g} m: propellers of "
-                    f"{told} m, centres {np.sqrt(between @ between):.3g} m apart",
+                    f"{sizes} m, centres {np.sqrt(between @ between):.3g} m apart",
                     field=f"rotors.{j}.position",
                     value=_vector(layout.position[j]),
                     remedy=remedy,
@@ -145,20 +146,20 @@ def require_rotors_apart(layout: RotorLayout, diameter: float | Sequence[float])
 
 
 def require_rotors_above_ground(
-    layout: RotorLayout, diameter: float | Sequence[float], lowest: float, *, drawn: bool
+    layout: RotorLayout, diameters: Sequence[float], lowest: float, *, drawn: bool
 ) -> None:
     """Raise a ConfigError if a rotor reaches as low as the airframe: it would strike the ground first.
 
     Args:
         layout: The rotors.
-        diameter: Diameter of the propellers [m], or that of each.
+        diameters: Diameter of each propeller [m].
         lowest: Lowest z of the airframe in the body frame [m]; infinite if nothing of it collides.
         drawn: Whether the airframe is drawn from the vehicle's file.
     """
     if not np.isfinite(lowest):
         return
     flat = np.sqrt(np.maximum(1.0 - layout.axis[:, 2] ** 2, 0.0))
-    bottom = layout.position[:, 2] - np.asarray(diameter) / 2 * flat
+    bottom = layout.position[:, 2] - np.array(diameters) / 2 * flat
     worst = int(bottom.argmin())
     if bottom[worst] <= lowest + _TOUCH:
         gear = "lengthen body.leg_height" if drawn else "add landing gear that collides to the USD model"
@@ -220,15 +221,15 @@ def largest_lift(layout: RotorLayout, motor: Motor, curve: ThrustCurve, air_dens
     return float((thrust.T * layout.axis[:, 2]).max(axis=0).sum())
 
 
-def _overlap_side_by_side(between: Array, axis: Array, diameters: Array) -> tuple[float, float]:
+def _overlap_side_by_side(between: Array, axis: Array, diameters: tuple[float, float]) -> tuple[float, float]:
     """Return the overlap of two parallel discs, and the distance at which they could be stacked [m]."""
     along = abs(float(between @ axis))
     across = np.sqrt(max(float(between @ between) - along * along, 0.0))
-    stack = _LEAST_GAP * float(diameters.max())
-    return (0.0 if along >= stack - _TOUCH else float(diameters.mean() - across)), stack
+    stack = _LEAST_GAP * max(diameters)
+    return (0.0 if along >= stack - _TOUCH else (diameters[0] + diameters[1]) / 2 - float(across)), stack
 
 
-def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, radii: Array) -> float:
+def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, diameters: tuple[float, float]) -> float:
     """Return the length that two discs have in common on the line where their planes intersect [m]."""
     normals, centers = layout.axis[[i, j]], layout.position[[i, j]]
     line = np.cross(*normals)
@@ -237,7 +238,7 @@ def _overlap_of_tilted(layout: RotorLayout, i: int, j: int, radii: Array) -> flo
         np.stack([*normals, line]), [*np.einsum("ij,ij->i", normals, centers), line @ centers.mean(axis=0)]
     )
     middle = (centers - point) @ line
-    squares = radii**2 - ((centers - point - middle[:, None] * line) ** 2).sum(axis=1)
+    squares = (np.array(diameters) / 2) ** 2 - ((centers - point - middle[:, None] * line) ** 2).sum(axis=1)
     if squares.min() < 0:
         return 0.0
     half = np.sqrt(squares)

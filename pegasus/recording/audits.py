@@ -44,8 +44,8 @@ class VehicleTracking:
     segments: dict[str, TrackingError]
     """By flight segment, in the order of their first steps."""
     attitude_rms: float
-    """Root mean square of the angle to the attitude of the reference, which is that of its heading with the
-    thrust along its acceleration less gravity; drag is neglected [rad]."""
+    """Root mean square of the angle to the attitude of the reference, the asked one or that of its heading
+    with the thrust along its acceleration less gravity; drag is neglected [rad]."""
     attitude_maximum: float
     """Maximum of that angle [rad]."""
 
@@ -90,7 +90,7 @@ class _Stretch:
         self.limit = max(1, _BLOCK_ROWS // vehicle.count)
         self.last = _arrays(reference)
         state = vehicle.state
-        names = ("position", "orientation", "wanted", "acceleration", "yaw", "idle")
+        names = ("position", "orientation", "wanted", "acceleration", "yaw", "idle", "attitude")
         self.rows = Rows(dict(zip(names, (state.position, state.orientation, *self.last), strict=True)))
 
     def take(self, arrays: tuple[npt.NDArray[Any], ...]) -> bool:
@@ -176,12 +176,15 @@ class TrackingAudit:
             segments = self._tallies.setdefault(name, {})
             gravity = stretch.vehicle.columns["gravity"]
             angles = _attitude_errors(block["orientation"], block["acceleration"], block["yaw"], gravity)
+            cosine = np.abs((block["orientation"] * block["attitude"]).sum(axis=-1))
+            asked = block["attitude"].any(axis=-1)
+            angles = np.where(asked, 2.0 * np.arccos(np.minimum(cosine, 1.0)), angles)
             segments.setdefault(stretch.segment, _Tally()).add((error * error).sum(axis=-1), angles, flying)
         stretch.rows.rows.clear()
 
 
 _arrays: Callable[[Reference], tuple[npt.NDArray[Any], ...]] = attrgetter(
-    "position", "acceleration", "yaw", "idle"
+    "position", "acceleration", "yaw", "idle", "attitude"
 )
 
 

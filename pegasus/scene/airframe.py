@@ -7,7 +7,6 @@ from pxr import Gf, Tf, Usd, UsdPhysics
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import quaternion_from_matrix
-from pegasus.config.airframe_specs import PropellerSpec
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.config.scenario import VehicleSpec, inertia_tensor
 from pegasus.scene.authoring import (
@@ -73,12 +72,6 @@ def footprint(spec: VehicleSpec) -> Array:
     (length, width, _), legs = spec.body.size, spec.body.leg_height
     half = max(0.6 * width, 0.5 * width + 0.2 * legs) if legs else 0.5 * width
     return _CORNERS * [max(0.5 * length, 0.8 * half if legs else 0.0), half] + [spec.body.x, 0.0]
-
-
-def propeller_of(spec: VehicleSpec, rotor: RotorSpec) -> PropellerSpec:
-    """Return the propeller of a rotor, by its kind of propulsion."""
-    kind = spec.propulsion.get(rotor.propulsion or "")
-    return spec.propeller if kind is None else kind.propeller
 
 
 def partner_above(spec: VehicleSpec, index: int) -> int | None:
@@ -162,7 +155,7 @@ def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
     circle = reach * np.stack([np.cos(angle), np.sin(angle), np.zeros(_DISC_CORNERS)], axis=1)
     discs = np.concatenate(
         [
-            propeller_of(spec, rotor).diameter * circle @ rotation_to(rotor.axis).T + rotor.position
+            spec.propeller_of(rotor).diameter * circle @ rotation_to(rotor.axis).T + rotor.position
             for rotor in spec.rotor_list()
         ]
     )
@@ -346,7 +339,7 @@ def _draw_motor(
     """
     rotors, path = spec.rotor_list(), f"{root}/body"
     rotor = rotors[index]
-    diameter = propeller_of(spec, rotor).diameter
+    diameter = spec.propeller_of(rotor).diameter
     # A name that is not of a joint is told when the model of the vehicle is made.
     hinge = spec.joints.get(rotor.joint or "")
     held_by = path if hinge is None else f"{root}/joint_{rotor.joint}"
@@ -382,7 +375,7 @@ def _draw_rotor(
     stage: Usd.Stage, path: str, rotor: RotorSpec, spec: VehicleSpec, look: Surface, metal: Surface
 ) -> None:
     """Write hub and blades of a rotor in the rotor's frame, z along its axis."""
-    propeller = propeller_of(spec, rotor)
+    propeller = spec.propeller_of(rotor)
     diameter = propeller.diameter
     place(group(stage, path), rotor.position, rotation=rotation_to(rotor.axis))
     half = _HUB_HALF_HEIGHT * diameter

@@ -14,6 +14,7 @@ from pegasus.contracts.state import VehicleState
 from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
 from pegasus.dynamics.thrust_curves import signed_root
 from pegasus.environment import NoWind
+from pegasus.model.airframe import Airframe
 from pegasus.model.multirotor import rotor_channels
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
@@ -94,7 +95,7 @@ class StandIn:
             time_constant_up=0.0125, time_constant_down=0.025, max_speed=1100.0
         )
     )
-    parameters: tuple[SimpleNamespace, ...] = (SimpleNamespace(rotor_inertia=0.0),)
+    parameters: tuple[SimpleNamespace, ...] = (SimpleNamespace(rotor_inertia=0.0, airframe=Airframe()),)
     environment: Air = field(default_factory=Air)
     file: None = None
     manager: Nowhere = field(default_factory=Nowhere)

@@ -15,6 +15,7 @@ from pegasus.control import Allocation, CascadedPIDController, GeometricControll
 from pegasus.control.trajectories.spline import Spline, bridge
 from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
+from pegasus.model.airframe import Airframe
 from pegasus.model.multirotor import rotor_channels
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
@@ -113,7 +114,7 @@ def control(rows):
         ),
         thrust_curve=PropellerThrust(diameter=0.25, thrust_coefficient=0.11, power_coefficient=0.05),
         motor=IdealMotor(max_speed=900.0),
-        parameters=[SimpleNamespace(rotor_inertia=0.0)],
+        parameters=[SimpleNamespace(rotor_inertia=0.0, airframe=Airframe())],
         environment=Environment(),
         drag=None,
         file=None,

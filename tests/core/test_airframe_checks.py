@@ -54,7 +54,7 @@ def test_overlapping_rotors(rotors, overlap):
     with pytest.raises(
         ConfigError, match=r"^rotors\.1\.position = \(.*\): its disc and that of rotor 0"
     ) as e:
-        require_rotors_apart(layout(*rotors), 0.25)
+        require_rotors_apart(layout(*rotors), [0.25, 0.25])
     assert f"overlap by {overlap:.3g} m" in str(e.value)
     assert "; move them apart" in str(e.value)
 
@@ -72,7 +72,49 @@ def test_overlapping_rotors(rotors, overlap):
 )
 def test_rotors_that_pass_each_other(rotors):
     """A coaxial, an intermeshing or a tilted airframe would be refused."""
-    require_rotors_apart(layout(*rotors), 0.25)
+    require_rotors_apart(layout(*rotors), [0.25, 0.25])
+
+
+MIXED = {
+    **QUAD,
+    "rotors": [
+        *({"position": p, "direction": d} for p, d in (([0.2, 0.2, 0.0], "cw"), ([-0.2, 0.2, 0.0], "ccw"))),
+        *({"position": p, "direction": d} for p, d in (([-0.2, -0.2, 0.0], "cw"), ([0.2, -0.2, 0.0], "ccw"))),
+        {"position": [-0.05, 0.0, 0.0], "axis": [1.0, 0.0, 0.0], "direction": "cw", "propulsion": "pusher"},
+    ],
+    "body": {"size": [0.1, 0.1, 0.05], "leg_height": 0.12},
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "diameter", "said"),
+    [
+        ([-0.3, 0.0, 0.0], 0.2, None),
+        # The large disc reaches the ground, or a rotor beside it: with 0.25 m as the others it would not.
+        ([-0.5, 0.0, 0.0], 0.35, "its disc reaches down to z = -0.175 m"),
+        (
+            [-0.3, 0.0, 0.0],
+            0.35,
+            "its disc and that of rotor 1 overlap by 0.05 m: propellers of 0.25 and 0.35 m",
+        ),
+        # A small disc fits where one of 0.25 m would not.
+        ([0.0, 0.0, 0.0], 0.1, None),
+    ],
+)
+def test_each_kind_of_propulsion_has_its_own_diameter(place, diameter, said):
+    """Discs of a pusher would be checked with the diameter of the lifting rotors."""
+    pusher = {**MIXED["rotors"][4], "position": place}
+    kind = {
+        "propeller": {"diameter": diameter},
+        "motor": MIXED["motor"],
+        "thrust_curve": MIXED["thrust_curve"],
+    }
+    vehicle = {**MIXED, "rotors": [*MIXED["rotors"][:4], pusher], "propulsion": {"pusher": kind}}
+    if said is None:
+        Multirotor(vehicle)
+        return
+    with pytest.raises(ConfigError, match=said):
+        Multirotor(vehicle)
 
 
 def test_rotors_of_several_sizes():
@@ -113,7 +155,7 @@ def test_the_overlap_of_tilted_discs_is_that_of_their_points():
         meets = inside.any() and height[inside].min() < -1e-3 and height[inside].max() > 1e-3
         apart = not inside.any() or height[inside].min() > 5e-3 or height[inside].max() < -5e-3
         try:
-            require_rotors_apart(pair, 0.25)
+            require_rotors_apart(pair, [0.25, 0.25])
             refused = False
         except ConfigError:
             refused = True

@@ -175,10 +175,7 @@ def rotor_effects(vehicle: Rotorcraft, outputs: OutputMap) -> RotorEffects:
     full_speed = np.minimum(scale + offset, vehicle.motor.max_speed)[None]
     thrust, torque = curve.thrust(full_speed, still, density)
     moment_ratio = float((torque / thrust).mean())
-    try:
-        matrix = Allocation(layout, vehicle.center_of_mass, moment_ratio).matrix
-    except ConfigError as error:
-        raise error.within(file=vehicle.file) from None
+    matrix = Allocation.of(vehicle, moment_ratio).matrix
     weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
     hovering = hover_speed(vehicle, weight, density)
     hover_output = float(((hovering - offset) / scale).mean())

@@ -14,7 +14,9 @@ from pegasus.backends.mavlink.autopilot_line import (
     PilotOfLines,
 )
 from pegasus.contracts.state import Plan, Reference, VehicleState
+from pegasus.control.full_pose import ALONG_Z, require_pose
 from pegasus.control.mission import Mission
+from pegasus.control.mission_step import WIDTH
 from pegasus.control.trajectories import Trajectory
 
 
@@ -74,6 +76,8 @@ class _Autopilot(AutopilotLine):
         # After a take-off command it is in the air when it begins to follow.
         spin_up = 1.0 if self._dialect.take_off_height is None else 0.0
         self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
+        if self.mission.courses[0].width > WIDTH:
+            require_pose("trajectory", ALONG_Z, "", "MAVLink autopilot", able=False)
         self._start: list[float] | None = None
         self._state: VehicleState | None = None
         self._next_set_point = self._next_command = self._updated = -math.inf

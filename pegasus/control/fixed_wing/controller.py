@@ -15,12 +15,13 @@ from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.contracts.vehicle import MachineVehicle, Vehicle
+from pegasus.control.copy_values import rows_of_copies
 from pegasus.control.fixed_wing.course import Course, Courses, Maker, Paces
 from pegasus.control.fixed_wing.figures import figures_of
 from pegasus.control.fixed_wing.law import PlaneState
 from pegasus.control.fixed_wing.legs import LAUNCH, STANDING, Leg
 from pegasus.control.fixed_wing.tuning import gains_of, paces_of
-from pegasus.control.guided_commands import Command, rows_of_copies
+from pegasus.control.guided_commands import Command
 from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies

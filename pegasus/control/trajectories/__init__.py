@@ -7,7 +7,13 @@ from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Ta
 from pegasus.control.trajectories.race_line import Gate, RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
-from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
+from pegasus.control.trajectories.spec import (
+    TRAJECTORIES,
+    located,
+    trajectories_from_spec,
+    trajectory_from_spec,
+)
+from pegasus.control.trajectories.turn import Turn
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
 
 idle = Idle
@@ -23,6 +29,7 @@ square = Square
 circle = Circle
 lemniscate = Lemniscate
 land = Land
+turn = Turn
 sequence = Sequence
 
 __all__ = [
@@ -45,6 +52,8 @@ __all__ = [
     "sequence",
     "square",
     "takeoff",
+    "trajectories_from_spec",
     "trajectory_from_spec",
+    "turn",
     "waypoints",
 ]

@@ -9,7 +9,16 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
-from pegasus.contracts.trajectory import ZERO, Point, TimedPath, Vec3, points_of
+from pegasus.contracts.trajectory import (
+    ZERO,
+    Point,
+    TimedPath,
+    Vec3,
+    check_attitude,
+    heading_of,
+    held_attitude,
+    points_of,
+)
 from pegasus.control.trajectories.spline import bridge
 
 # Largest slope of the quintic smoothstep.
@@ -136,6 +145,10 @@ class Transfer(TimedPath):
         along[0] = np.array(self._start.position, dtype=np.float64) + along[0]
         return points_of(len(times), along, yaw, yaw_rate)
 
+    def attitudes(self, times: Array) -> Array | None:
+        """Return that of the last point, if both have one; see `Trajectory.attitudes`."""
+        return None if self._start.attitude is None else held_attitude(self._end.attitude, times)
+
 
 @dataclass(frozen=True, eq=False)
 class Idle(TimedPath):
@@ -174,8 +187,11 @@ class Hold(TimedPath):
     """Duration [s]."""
     yaw: float | None = None
     """Heading [rad]; by default that of the previous part."""
+    attitude: tuple[float, ...] | None = None
+    """Attitude of a machine whose rotors push sideways: roll, pitch and yaw [rad], or a quaternion."""
 
     def __post_init__(self) -> None:
+        check_attitude(self.attitude, self.yaw)
         require(self.duration > 0, "duration", self.duration, "must be above 0 s")
         both = self.height is not None and self.position is not None
         require(not both, "height", self.height, "must be left out when a position is given")
@@ -193,7 +209,12 @@ class Hold(TimedPath):
 
     def samples(self, times: Array) -> tuple[Array, Array]:
         """Return the position, at rest."""
-        return points_of(len(times), [self.position or (0.0, 0.0, self.height or 0.0)], self.yaw)
+        yaw = self.yaw if self.attitude is None else heading_of(self.attitude)
+        return points_of(len(times), [self.position or (0.0, 0.0, self.height or 0.0)], yaw)
+
+    def attitudes(self, times: Array) -> Array | None:
+        """Return the attitude, at rest; see `Trajectory.attitudes`."""
+        return held_attitude(self.attitude, times)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,21 @@ class Sequence(TimedPath):
             first += len(points)
         return np.concatenate([points for points, _ in found]), np.concatenate([idle for _, idle in found])
 
+    def attitudes(self, times: Array) -> Array | None:
+        """Return the attitudes that parts ask for, zeros where one asks for none; None if none asks."""
+        start = np.zeros(1)
+        if all(part.attitudes(start) is None for part in self.parts):
+            return None
+        found = np.zeros((len(times), 7))
+        index = np.array([self._index(t) for t in times.tolist()])
+        for k in np.unique(index).tolist():
+            rows, part = index == k, self.parts[k]
+            elapsed = np.minimum(np.maximum(times[rows] - self._starts[k], 0.0), part.duration)
+            turned = part.attitudes(elapsed)
+            if turned is not None:
+                found[rows] = turned
+        return found
+
     def segment(self, t: float) -> str:
         """Return the name of the part at a time since the start [s]."""
         index = self._index(t)

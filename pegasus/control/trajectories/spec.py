@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pegasus.base.components import build
+from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.registry import Registry
 from pegasus.contracts.trajectory import Trajectory
@@ -14,6 +14,7 @@ from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 from pegasus.control.trajectories.race_line import RaceLine
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
+from pegasus.control.trajectories.turn import Turn
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
 
 TRAJECTORIES: Registry[Trajectory] = Registry(
@@ -23,7 +24,7 @@ TRAJECTORIES: Registry[Trajectory] = Registry(
         kind.name: kind
         for kind in (
             *(Idle, Takeoff, Hold, Waypoints, MinimumSnap, RaceLine, Relay, Square, Circle, Lemniscate),
-            *(Csv, Land),
+            *(Csv, Land, Turn),
         )
     },
 )
@@ -86,6 +87,18 @@ def trajectory_from_spec(spec: Any, *, field: str = "trajectory") -> Trajectory:
     except ConfigError as error:
         place = (error.field or "").removeprefix("parts")
         raise ConfigError(error.problem, field=field + place, remedy=error.remedy) from None
+
+
+def trajectories_from_spec(given: Any) -> Trajectory | list[Trajectory]:
+    """Return a trajectory from any form of it, or a list of them, one for each copy."""
+    parts = given if isinstance(given, list | tuple) else []
+    known = [isinstance(one, Trajectory) or callable(one) for one in parts]
+    if not any(known):
+        return trajectory_from_spec(given)
+    allowed = "must be a trajectory or a function of time, as there is one of another copy"
+    for k, one in enumerate(parts):
+        require(known[k], f"trajectory.{k}", one, allowed)
+    return [trajectory_from_spec(one, field=f"trajectory.{k}") for k, one in enumerate(parts)]
 
 
 def _part(entry: Any, field: str) -> Trajectory:

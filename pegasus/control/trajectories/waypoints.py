@@ -16,8 +16,11 @@ from pegasus.contracts.trajectory import (
     TimedPath,
     Vec3,
     Yaw,
+    check_attitude,
     check_points,
     check_yaw,
+    heading_of,
+    held_attitude,
 )
 from pegasus.control.trajectories.limits import Limits, MotionLimits
 from pegasus.control.trajectories.maneuvers import Transfer
@@ -76,9 +79,12 @@ class Waypoints(TimedPath):
     """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     ground: float = 0.0
     """Least height of the path [m]."""
+    attitude: tuple[float, ...] | None = None
+    """Attitude of a machine whose rotors push sideways: roll, pitch and yaw [rad], or a quaternion."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
+        check_attitude(self.attitude, self.yaw)
         check_points(self.points, self.ground)
         for k, (a, b) in enumerate(pairwise(self.points)):
             require(math.dist(a, b) > 1e-6, f"points.{k + 1}", b, "must differ from the point before it")
@@ -95,7 +101,7 @@ class Waypoints(TimedPath):
         for a, b in pairwise(self.points):
             if math.hypot(b[0] - a[0], b[1] - a[1]) > 1e-6:
                 heading = atan2(b[1] - a[1], b[0] - a[0])
-            yaw = heading if isinstance(self.yaw, str) else self.yaw
+            yaw = heading if isinstance(self._yaw, str) else self._yaw
             start, end = Point(a, yaw=yaw), Point(b, yaw=yaw)
             legs.append(Transfer(start, end, speed=self.speed, acceleration=self.acceleration))
         return Sequence(*legs)
@@ -111,7 +117,15 @@ class Waypoints(TimedPath):
 
     def samples(self, times: Array) -> tuple[Array, Array]:
         """Return the points at several times; see `Trajectory.samples`."""
-        return self._legs.samples(times) if self.stop else self._spline.samples(times, self.yaw)
+        return self._legs.samples(times) if self.stop else self._spline.samples(times, self._yaw)
+
+    def attitudes(self, times: Array) -> Array | None:
+        """Return the attitude, at rest; see `Trajectory.attitudes`."""
+        return held_attitude(self.attitude, times)
+
+    @property
+    def _yaw(self) -> Yaw:
+        return self.yaw if self.attitude is None else heading_of(self.attitude)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,8 @@ def test_takes_a_users_own():
 
 
 KNOWN = (
-    "circle, csv, hold, idle, land, lemniscate, minimum_snap, race_line, relay, square, takeoff, waypoints"
+    "circle, csv, hold, idle, land, lemniscate, minimum_snap, race_line, relay, square, takeoff, turn, "
+    "waypoints"
 )
 
 
