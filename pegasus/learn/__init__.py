@@ -1,6 +1,7 @@
 """Policies that learn to fly: tasks, Gymnasium's environments, training, and policies as backends."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from pegasus.base.errors import package_error
@@ -43,6 +44,9 @@ __all__ = [
     "register",
     "write_policy",
 ]
+
+if find_spec("gymnasium"):
+    register()
 
 
 def __getattr__(name: str) -> Any:
