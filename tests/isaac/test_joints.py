@@ -153,6 +153,29 @@ def test_rotor_joints_turn_with_the_rotors(flying, version):
     user.update(5)
 
 
+def test_joints_of_the_file_turn_those_of_the_model(window, tmp_path):
+    """A nacelle of a custom model would stand still, turn backwards, or take targets against its servo."""
+    from pegasus.isaac.joints import VehicleJoints
+
+    model = write_model(tmp_path)
+    model["joints"] = {"gimbal_pitch": {"axis": [0, -1, 0], "servo": {"time_constant": 10.0}}}
+    model["rotors"][0]["joint"] = "gimbal_pitch"
+    user = window(NEWEST)
+    session = user.extension.session
+    session.load_world("flat")
+    session.add(Multirotor(model))
+    vehicle = session.vehicles["jointed"]
+    session.play()
+    user.update(3)
+    vehicle.columns["joint_angle"][...] = 0.4
+    user.update(1)
+    (angle,) = vehicle.columns["joint_angle"][0]
+    assert angle > 0.1
+    found = pose(user.kit, "pitch")
+    np.testing.assert_allclose(found[:3, :3] / 2.0, turn([0, -1, 0], angle), atol=1e-6)
+    assert set(VehicleJoints(vehicle).joints) == {"gimbal_yaw", "grip"}
+
+
 def test_what_does_not_fit_is_said_in_one_line(flying):
     """A wrong joint or a target beyond the stops would be accepted."""
     from pegasus.isaac.joints import VehicleJoints
