@@ -282,7 +282,7 @@ class KitSession(Session):
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
             names = [vehicle.name for vehicle in simulation.vehicles if vehicle.name in self._turning]
-            turn_prims(kit.stage(), [self._turning[name] for name in names], simulation.time)
+            turn_prims([self._turning[name] for name in names], simulation.time)
             self._turn_model_joints(simulation)
             write_states(kit.stage(), simulation.vehicles)
         self._take_snapshot()

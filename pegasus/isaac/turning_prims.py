@@ -47,8 +47,8 @@ class TurningPrims:
         parts = moving_parts(vehicle.spec)
         names = {part.name: k for k, part in enumerate(parts)}
         rotors = {f"rotor{k}": k for k in range(vehicle.rotor_count)}
-        self._spins: list[tuple[int, int, Usd.Attribute]] = []
-        self._turns: list[tuple[int, int, Usd.Attribute]] = []
+        self._spins: list[tuple[int, int, Sdf.AttributeSpec]] = []
+        self._turns: list[tuple[int, int, Sdf.AttributeSpec]] = []
         self._motions = Motions(parts)
         self._last = np.zeros((self.count, len(parts), 4, 4))
         if vehicle.spec.usd is not None:
@@ -71,9 +71,9 @@ class TurningPrims:
         """
         vehicle, count = self._vehicle, min(self.count, most)
         angles = np.degrees(rotor_angles(vehicle, time)[:count])
-        for copy, rotor, attribute in self._spins:
-            if copy < count and attribute:
-                attribute.Set(float(angles[copy, rotor]))
+        for copy, rotor, value in self._spins:
+            if copy < count and not value.expired:
+                value.default = float(angles[copy, rotor])
         if not self._turns or not count:
             return
         columns = vehicle.columns["joint_angle"][:count], vehicle.columns["wheel_angle"][:count]
@@ -81,39 +81,36 @@ class TurningPrims:
         changed = (moved != self._last[:count]).any(axis=(2, 3)).tolist()
         self._last[:count] = moved
         # Matrices of OpenUSD act on rows.
-        rows = moved.swapaxes(2, 3).tolist()
-        for copy, part, attribute in self._turns:
-            if copy < count and changed[copy][part] and attribute:
-                attribute.Set(Gf.Matrix4d(rows[copy][part]))
+        rows = moved.swapaxes(2, 3).reshape(*moved.shape[:2], 16).tolist()
+        for copy, part, value in self._turns:
+            if copy < count and changed[copy][part] and not value.expired:
+                value.default = Gf.Matrix4d(*rows[copy][part])
 
 
-def turn_prims(stage: Usd.Stage, vehicles: Iterable[TurningPrims], time: float) -> None:
+def turn_prims(vehicles: Iterable[TurningPrims], time: float) -> None:
     """Turn the parts of vehicles at a time [s], unsaved.
 
     Args:
-        stage: The stage.
         vehicles: Prims of the vehicles.
         time: The time [s].
     """
     left = MOST_VEHICLES
-    with unsaved(stage), Sdf.ChangeBlock():
+    with Sdf.ChangeBlock():
         for prims in vehicles:
             prims.turn(time, left)
             left = max(0, left - prims.count)
 
 
-def _spin(prim: Usd.Prim) -> Usd.Attribute:
-    """Return the attribute of a rotation about the prim's own z axis [deg]."""
+def _spin(prim: Usd.Prim) -> Sdf.AttributeSpec:
+    """Return the value of a rotation about the prim's own z axis [deg], in the session layer."""
     attribute = prim.GetAttribute(f"xformOp:rotateZ:{_SPIN}")
     if not attribute:
         attribute = UsdGeom.Xformable(prim).AddRotateZOp(opSuffix=_SPIN).GetAttr()
-    # A value must be in the layer before others are set in a block of changes.
-    attribute.Set(0.0)
-    return attribute
+    return _unsaved_value(attribute, 0.0)
 
 
-def _turn(prim: Usd.Prim) -> Usd.Attribute:
-    """Return the attribute of a motion in the frame above the prim, behind its own transform."""
+def _turn(prim: Usd.Prim) -> Sdf.AttributeSpec:
+    """Return the value of a motion in the frame above the prim, behind its own transform."""
     attribute = prim.GetAttribute(f"xformOp:transform:{_TURN}")
     if not attribute:
         form = UsdGeom.Xformable(prim)
@@ -121,5 +118,10 @@ def _turn(prim: Usd.Prim) -> Usd.Attribute:
         operation = form.AddTransformOp(opSuffix=_TURN)
         form.SetXformOpOrder([operation, *own])
         attribute = operation.GetAttr()
-    attribute.Set(Gf.Matrix4d(1.0))
-    return attribute
+    return _unsaved_value(attribute, Gf.Matrix4d(1.0))
+
+
+def _unsaved_value(attribute: Usd.Attribute, first: object) -> Sdf.AttributeSpec:
+    """Return the value of an attribute in the session layer, which is faster to set than the attribute."""
+    attribute.Set(first)
+    return attribute.GetStage().GetSessionLayer().GetAttributeAtPath(attribute.GetPath())

@@ -248,9 +248,8 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
     """
     name = Tf.MakeValidIdentifier(spec.name)
     stage, root = new_stage(name), f"/{name}"
-    prim = stage.GetDefaultPrim()
-    label(prim, "multirotor")
-    write_mass(prim, spec)
+    label(stage.GetDefaultPrim(), "multirotor")
+    write_mass(stage.GetDefaultPrim(), spec)
     looks = {
         "body": Surface(material(stage, f"{root}/Looks/Body", spec.body.color, roughness=0.4)),
         "carbon": Surface(material(stage, f"{root}/Looks/Carbon", (0.03, 0.03, 0.03), roughness=0.5)),
@@ -261,7 +260,8 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
         "rear": Surface(material(stage, f"{root}/Looks/RearPropeller", (0.08, 0.08, 0.09), roughness=0.4)),
     }
     _draw_body(stage, f"{root}/body", spec, looks)
-    for joint in spec.joints:
+    carriers = [part.joint for part in (*spec.rotor_list(), *(mount for mount, _ in spec.mounts().values()))]
+    for joint in filter(carriers.count, spec.joints):
         group(stage, f"{root}/joint_{joint}")
     for part in lofted_parts(spec):
         moves = part.hinge is not None
@@ -353,8 +353,7 @@ def _draw_motor(
     turns with it, on a strut from the hinge line.
     """
     rotors, path = spec.rotor_list(), f"{root}/body"
-    rotor = rotors[index]
-    diameter = propeller_of(spec, rotor).diameter
+    diameter = propeller_of(spec, rotor := rotors[index]).diameter
     hinge = spec.joints.get(rotor.joint or "")
     held_by = _carried(root, spec, rotor.joint) or path
     axis, center = rotation_to(rotor.axis)[:, 2], np.asarray(rotor.position)
