@@ -260,7 +260,8 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
         "rear": Surface(material(stage, f"{root}/Looks/RearPropeller", (0.08, 0.08, 0.09), roughness=0.4)),
     }
     _draw_body(stage, f"{root}/body", spec, looks)
-    carriers = [part.joint for part in (*spec.rotor_list(), *(mount for mount, _ in spec.mounts().values()))]
+    carriers = [rotor.joint for rotor in spec.rotor_list()]
+    carriers += [mount.joint for mount, _ in spec.mounts().values()]
     for joint in filter(carriers.count, spec.joints):
         group(stage, f"{root}/joint_{joint}")
     for part in lofted_parts(spec):
