@@ -132,12 +132,12 @@ def test_a_gimbal_takes_its_targets(flying, version):
 def test_rotor_joints_turn_with_the_rotors(flying, version):
     """Rotors of a custom model would stand still, or turn in the wrong direction."""
     from pegasus.isaac.joints import VehicleJoints
-    from pegasus.isaac.lab import RotorSpeeds
+    from pegasus.isaac.lab import HeldCommands
 
-    user, vehicle = flying(version, count=2, backends=[RotorSpeeds()])
+    user, vehicle = flying(version, count=2, backends=[HeldCommands()])
     user.extension.session.play()
     VehicleJoints(vehicle).set_targets(gimbal_yaw=0.5)
-    vehicle.backends[0].speeds[...] = 300.0 + 10.0 * np.arange(8).reshape(2, 4)
+    vehicle.backends[0].values[...] = 300.0 + 10.0 * np.arange(8).reshape(2, 4)
     user.update(30)
     time, speeds = user.simulation.time, vehicle.state.rotor_speed
     assert speeds.min() > 100.0
