@@ -1,7 +1,7 @@
 """Joints, surfaces and further kinds of propulsion as vehicle files describe them."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -164,19 +164,6 @@ class SurfaceMount(StrictModel):
         """
         mount = {name: value for name, value in surface.items() if name in cls.model_fields}
         return mount, {name: value for name, value in surface.items() if name not in mount}
-
-
-def joint_of(path: str, joints: Collection[str]) -> str | None:
-    """Return the joint with which a prim of a vehicle turns, or None if it turns with none.
-
-    A prim named `joint_<name>` and its descendants turn with the joint of that name.
-
-    Args:
-        path: Path of an instance.
-        joints: Names of the vehicle's joints.
-    """
-    names = (part.removeprefix("joint_") for part in path.split("/") if part.startswith("joint_"))
-    return next((name for name in names if name in joints), None)
 
 
 def unit(field: str | None, direction: Vec3) -> Vec3:

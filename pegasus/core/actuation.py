@@ -22,7 +22,7 @@ each of shape (N, 3), or (3,) for all copies."""
 _RESET = (
     *("rotor_speed", "motor_state", "shaft_power", "electrical_power"),
     *("force", "torque", "rotor_force", "rotor_torque", "drag_force", "drag_torque"),
-    *("held_force", "held_torque"),
+    *("held_force", "held_torque", "wheel_angle"),
 )
 """Columns that are zero after a reset."""
 

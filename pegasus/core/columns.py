@@ -49,6 +49,14 @@ NEUTRAL = {
 
 
 @dataclass
+class WheelRows:
+    """Columns of wheels."""
+
+    wheel_angle: Table[Real]
+    """Angle by which each wheel has rolled about its axle [rad], from 0 to 2 pi."""
+
+
+@dataclass
 class KindRows:
     """Columns that tell rows apart."""
 
@@ -59,7 +67,9 @@ class KindRows:
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 
 
-def own_columns(count: int, rotor_count: int, channel_count: int, joint_count: int = 0) -> dict[str, Array]:
+def own_columns(
+    count: int, rotor_count: int, channel_count: int, joint_count: int = 0, wheel_count: int = 0
+) -> dict[str, Array]:
     """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
 
     Args:
@@ -67,8 +77,15 @@ def own_columns(count: int, rotor_count: int, channel_count: int, joint_count: i
         rotor_count: Number of rotors R.
         channel_count: Number of channels U.
         joint_count: Number of joints.
+        wheel_count: Number of wheels.
     """
-    widths = {"": (), "element": (rotor_count,), "channel": (channel_count,), "joint": (joint_count,)}
+    widths = {
+        "": (),
+        "element": (rotor_count,),
+        "channel": (channel_count,),
+        "joint": (joint_count,),
+        "wheel": (wheel_count,),
+    }
     return {name: _initial(name, (count, *widths[axis]), element) for name, axis, element in copy_columns()}
 
 
@@ -126,13 +143,14 @@ class StateView:
 def copy_columns() -> tuple[tuple[str, str, Any], ...]:
     """Return name, axis and element of each column that has one row per copy.
 
-    A row has one element, or by its axis one for each `element`, `channel` or `joint` of the machine.
+    A row has one element, or by its axis one for each `element`, `channel`, `joint` or `wheel` of the
+    machine.
     """
-    rows = (GustState, FaultRows, KindRows)
-    hints = {name: hint for kind in rows for name, hint in get_type_hints(kind).items()}
+    tables = {GustState: "", FaultRows: "channel", WheelRows: "wheel", KindRows: ""}
     found = {
-        name: ("channel" if get_origin(hint) is Table else "", get_args(hint)[0])
-        for name, hint in hints.items()
+        name: (axis if get_origin(hint) is Table else "", get_args(hint)[0])
+        for rows, axis in tables.items()
+        for name, hint in get_type_hints(rows).items()
         if get_origin(hint) in (Column, Table)
     }
     kinds = (

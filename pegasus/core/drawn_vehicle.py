@@ -1,4 +1,4 @@
-"""Renderer objects of vehicles: bodies, turning rotors, and what joints turn."""
+"""Renderer objects of vehicles: bodies, turning rotors, control surfaces, nacelles and wheels."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import axes_along, matrix_from_quaternion, quaternion_from_rotation_vector
-from pegasus.config.airframe_specs import JointSpec, joint_of
+from pegasus.base.frames import axes_along, matrix_from_quaternion
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
 from pegasus.contracts.renderer import RenderObject
 from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.scene.enclosures import Enclosures
+from pegasus.scene.moving_parts import Motions, MovingPart, moving_parts, parts_of
 from pegasus.scene.scene import Entity, Scene
 
 
@@ -34,22 +34,22 @@ class DrawableVehicle(Rotorcraft, Protocol):
 
 
 class DrawnVehicle:
-    """Renderer objects of the N copies of a vehicle: for each body, each of R rotors and each of J joints.
+    """Renderer objects of the N copies of a vehicle: each body, each of R rotors, and each moving part.
 
-    Objects are in the order body, rotors, joints of the first copy, then those of the next; those without
-    geometry are left out.
+    Objects are in the order body, rotors, moving parts of the first copy, then those of the next; those
+    without geometry are left out, so that K remain for each copy.
     """
 
     def __init__(self, vehicle: DrawableVehicle) -> None:
-        rotors, joints = vehicle.spec.rotor_list(), vehicle.spec.joints
-        body, turning, moving = _split(vehicle.asset.scene, rotors, list(joints))
+        rotors, moving = vehicle.spec.rotor_list(), moving_parts(vehicle.spec)
+        scene = vehicle.asset.scene
+        body, turning, carried = _split(scene, rotors, moving)
         frames = np.array([_rotor_frame(rotor) for rotor in rotors])
-        shown = [index for index, scene in enumerate(turning) if scene.instances]
-        scenes = [body, *(_in_frame(turning[index], frames[index]) for index in shown)]
-        hinged = [index for index, scene in enumerate(moving) if scene.instances]
-        scenes += [moving[index] for index in hinged]
-        parts = ["body", *(f"rotor{index}" for index in shown), *(f"joint_{[*joints][k]}" for k in hinged)]
-        labelled = (item.labels for item in vehicle.asset.scene.instances if "class" in item.labels)
+        shown = [index for index, part in enumerate(turning) if part.instances]
+        scenes = [body, *(_in_frame(turning[index], frames[index]) for index in shown), *carried.values()]
+        names = ["/".join(moving[k].name for k in chain) for chain in carried]
+        parts = ["body", *(f"rotor{index}" for index in shown), *names]
+        labelled = (item.labels for item in scene.instances if "class" in item.labels)
         labels = next(labelled, {"class": "multirotor"})
         single = vehicle.count == 1
         self.name, self.body = vehicle.name, body
@@ -61,10 +61,11 @@ class DrawnVehicle:
             for entity in [Entity(path=prefix, labels=labels, transform=np.eye(4))]
             for part, scene in zip(parts, scenes, strict=True)
         ]
-        """The objects, shape (N * (1 + R + J),)."""
-        self._hinges, self._hinged = list(joints.values()), hinged
+        """The objects, shape (N * K,)."""
+        self._motions, self._carried = Motions(moving), list(carried)
+        joints = list(vehicle.spec.joints)
         self._on_joint = [
-            (place, [*joints].index(rotors[index].joint or ""))
+            (place, joints.index(rotors[index].joint or ""))
             for place, index in enumerate(shown)
             if rotors[index].joint is not None
         ]
@@ -83,34 +84,46 @@ class DrawnVehicle:
         return Enclosures(self.body)
 
     def poses(
-        self, position: Array, orientation: Array, rotor_speed: Array, joint_angle: Array, time: float
+        self,
+        position: Array,
+        orientation: Array,
+        rotor_speed: Array,
+        joint_angle: Array,
+        wheel_angle: Array,
+        time: float,
     ) -> Array:
-        """Return the poses of the objects, object to world, shape (N * (1 + R + J), 4, 4).
+        """Return the poses of the objects, object to world, shape (N * K, 4, 4).
 
-        What joints turn is drawn in the body frame at their angle 0; a rotor on a joint turns with it. A
-        propeller's angle is its present speed times the time: a function of state and time alone, so that
-        rendering does not change the simulation.
+        Moving parts are drawn in the body frame at angles 0; a rotor on a joint turns with it. A propeller's
+        angle is its present speed times the time: a function of state and time alone, so that rendering does
+        not change the simulation.
 
         Args:
             position: Origins of the body frames [m], shape (N, 3).
             orientation: Unit quaternions xyzw, body to world, shape (N, 4).
             rotor_speed: Rotor speeds [rad/s], shape (N, R).
             joint_angle: Angles of the joints [rad], shape (N, J).
+            wheel_angle: Angles of the wheels [rad], shape (N, W).
             time: Simulation time [s].
         """
         body = np.zeros((len(position), 1, 4, 4))
         body[:, 0, :3, :3] = matrix_from_quaternion(orientation)
         body[:, 0, :3, 3] = position
         body[:, 0, 3, 3] = 1.0
-        turned = _turned(self._hinges, joint_angle)
         parts = [body]
+        moved = np.zeros((len(position), 0, 4, 4))
+        if self._carried or self._on_joint:
+            moved = self._motions.at(np.concatenate([joint_angle, wheel_angle], axis=1))
         if self._shown:
-            parts.append(self._rotor_poses(body, rotor_speed, turned, time))
-        if self._hinged:
-            parts.append(body @ turned[:, self._hinged])
+            parts.append(self._rotor_poses(body, rotor_speed, moved, time))
+        for chain in self._carried:
+            pose = body
+            for part in chain:
+                pose = pose @ moved[:, part, None]
+            parts.append(pose)
         return np.concatenate(parts, axis=1).reshape(-1, 4, 4)
 
-    def _rotor_poses(self, body: Array, rotor_speed: Array, turned: Array, time: float) -> Array:
+    def _rotor_poses(self, body: Array, rotor_speed: Array, moved: Array, time: float) -> Array:
         """Return the poses of the rotors that are drawn, rotor to world."""
         angle = np.remainder(rotor_speed[:, self._shown] * time, 2 * np.pi) * self._spin
         turn = np.zeros((*angle.shape, 4, 4))
@@ -123,34 +136,33 @@ class DrawnVehicle:
             return fixed
         frames = np.repeat(self._frames[None], len(angle), axis=0)
         for place, joint in self._on_joint:
-            frames[:, place] = turned[:, joint] @ frames[:, place]
+            # The first moving parts are those of the joints.
+            frames[:, place] = moved[:, joint] @ frames[:, place]
         turning: Array = body @ frames @ turn
         return turning
 
 
 def _split(
-    scene: Scene, rotors: Sequence[RotorSpec], joints: Sequence[str]
-) -> tuple[Scene, list[Scene], list[Scene]]:
-    """Return the geometry fixed to the body, that of each rotor, and that of each joint."""
-    first = 1 + len(rotors)
-    parts: list[list[int]] = [[] for _ in range(first + len(joints))]
+    scene: Scene, rotors: Sequence[RotorSpec], moving: Sequence[MovingPart]
+) -> tuple[Scene, list[Scene], dict[tuple[int, ...], Scene]]:
+    """Return the geometry fixed to the body, that of each rotor, and that of moving parts.
+
+    The last by the indices of the parts that it moves with, the outermost first.
+    """
+    parts: dict[int | tuple[int, ...], list[int]] = {(): [], **{index: [] for index in range(len(rotors))}}
     for index, item in enumerate(scene.instances):
-        rotor, joint = rotor_of(item.path, rotors), joint_of(item.path, joints)
-        place = 0 if joint is None else first + joints.index(joint)
-        parts[place if rotor is None or rotor >= len(rotors) else rotor + 1].append(index)
-    scenes = [replace(scene, instances=[scene.instances[i] for i in part]) for part in parts]
-    return scenes[0], scenes[1:first], scenes[first:]
-
-
-def _turned(hinges: Sequence[JointSpec], angle: Array) -> Array:
-    """Return what joints turn at their angles, from its place at angle 0 in the body frame, (N, J, 4, 4)."""
-    turned = np.zeros((len(angle), len(hinges), 4, 4))
-    turned[..., 3, 3] = 1.0
-    for j, hinge in enumerate(hinges):
-        rotation = matrix_from_quaternion(quaternion_from_rotation_vector(angle[:, j, None] * hinge.axis))
-        turned[:, j, :3, :3] = rotation
-        turned[:, j, :3, 3] = hinge.position - rotation @ hinge.position
-    return turned
+        rotor = rotor_of(item.path, rotors)
+        place = parts_of(item.path, moving) if rotor is None or rotor >= len(rotors) else rotor
+        parts.setdefault(place, []).append(index)
+    scenes = {
+        place: replace(scene, instances=[scene.instances[i] for i in part]) for place, part in parts.items()
+    }
+    chains = sorted(place for place in parts if isinstance(place, tuple) and place)
+    return (
+        scenes[()],
+        [scenes[index] for index in range(len(rotors))],
+        {chain: scenes[chain] for chain in chains},
+    )
 
 
 def _extent(scene: Scene) -> Array:

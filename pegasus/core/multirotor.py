@@ -209,8 +209,8 @@ class Multirotor:
         )
         self.columns: dict[str, Array] = {}
         """State, inputs and outputs of the step by name, N rows each; see `pegasus.step.values`."""
-        joints = len(airframe.hinges)
-        self.take_columns(own_columns(self.count, self.rotor_count, len(self.channels), joints))
+        widths = self.rotor_count, len(self.channels), len(airframe.hinges), len(airframe.wheels)
+        self.take_columns(own_columns(self.count, *widths))
         self.actuation = Actuation(self, nominal, wrench)
         self._vary()
         self._manager: Manager | None = None

@@ -57,7 +57,7 @@ class Plant:
         self.count = sum(vehicle.count for vehicle in vehicles)
         widths = [
             max((vehicle.columns[name].shape[1] for vehicle in vehicles), default=0)
-            for name in ("rotor_speed", "command", "joint_angle")
+            for name in ("rotor_speed", "command", "joint_angle", "wheel_angle")
         ]
         self.columns = own_columns(self.count, *widths)
         first = kind = 0

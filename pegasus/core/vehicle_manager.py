@@ -265,6 +265,7 @@ class VehicleManager(Collection[Multirotor]):
             if len(contacts.body):
                 self._plant.columns["touched"][...] = self.involved(contacts)
         self._plant.observe(1.0 / self.rate)
+        self._wheels.turn(self._engine, self._ids, 1.0 / self.rate)
 
     def in_contact(self, vehicle: Vehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,).

@@ -56,6 +56,8 @@ class Snapshot:
     """Rotor speeds of each vehicle [rad/s], shape (N, R) each."""
     joint_angle: tuple[Array, ...]
     """Angles of the joints of each vehicle [rad], shape (N, J) each."""
+    wheel_angle: tuple[Array, ...]
+    """Angles by which the wheels of each vehicle have rolled [rad], shape (N, W) each."""
     movers: tuple[Mover, ...] = ()
     """The movers, whose poses are functions of `time`."""
 
@@ -101,9 +103,15 @@ class Snapshot:
     def poses(self) -> Array:
         """Poses of the objects, object to world, shape (K, 4, 4)."""
         poses = [
-            vehicle.poses(self.position[a:b], self.orientation[a:b], speed, angle, self.time)
-            for vehicle, speed, angle, a, b in zip(
-                self.vehicles, self.rotor_speed, self.joint_angle, self.rows, self.rows[1:], strict=False
+            vehicle.poses(self.position[a:b], self.orientation[a:b], *angles, self.time)
+            for vehicle, a, b, *angles in zip(
+                self.vehicles,
+                self.rows,
+                self.rows[1:],
+                self.rotor_speed,
+                self.joint_angle,
+                self.wheel_angle,
+                strict=False,
             )
         ]
         poses += [mover.transforms(self.time) for mover in self.movers]
@@ -214,6 +222,7 @@ class Visuals:
             bodies.angular_velocity.copy(),
             tuple([vehicle.state.rotor_speed.copy() for vehicle in vehicles]),
             tuple([vehicle.columns["joint_angle"].copy() for vehicle in vehicles]),
+            tuple([vehicle.columns["wheel_angle"].copy() for vehicle in vehicles]),
             tuple(self._movers),
         )
 

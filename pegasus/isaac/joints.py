@@ -1,7 +1,8 @@
 """Joints of a vehicle's own USD model, such as those of a gimbal or a gripper.
 
 PhysX has one body for a vehicle, with the mass properties of the vehicle's file, so joints have no dynamics:
-a part takes the pose of its joint's target at once. Rotor joints take the angles of the rotors.
+a part takes the pose of its joint's target at once. Joints of rotors take the angles of the rotors, and those
+named like joints of the vehicle's file, such as the tilt of a nacelle, their angles.
 """
 
 import logging
@@ -88,16 +89,22 @@ class VehicleJoints:
         self._rest: dict[Sdf.Path, Array] = {}
         self._angles: dict[str, float] = {}
         self._joints = self._found(vehicle)
-        self._senses = {
-            joint.name: 1.0 if self._direction(joint) @ vehicle.layout.axis[joint.rotor] > 0 else -1.0
-            for joint in self._joints.values()
-            if joint.rotor is not None
-        }
+        rotors, hinges = vehicle.layout.axis, list(vehicle.spec.joints)
+        axes = [*rotors, *(np.array(joint.axis) for joint in vehicle.spec.joints.values())]
+        self._driven: list[tuple[Joint, int, float]] = []
+        for joint in self._joints.values():
+            place = joint.rotor
+            if place is None and joint.is_revolute and joint.name in hinges:
+                place = len(rotors) + hinges.index(joint.name)
+            if place is not None:
+                sense = 1.0 if self._direction(joint) @ axes[place] > 0 else -1.0
+                self._driven.append((joint, place, sense))
 
     @property
     def joints(self) -> Mapping[str, Joint]:
-        """Joints that can be set, by name: all but those of rotors."""
-        return {name: joint for name, joint in self._joints.items() if joint.rotor is None}
+        """Joints that can be set, by name: all but those of rotors, and those that the vehicle's file has."""
+        driven = [joint.name for joint, _, _ in self._driven]
+        return {name: joint for name, joint in self._joints.items() if name not in driven}
 
     @property
     def targets(self) -> Mapping[str, float]:
@@ -125,16 +132,17 @@ class VehicleJoints:
                 prim.CreateAttribute(_TARGET, Sdf.ValueTypeNames.Double).Set(value)
         self._pose()
 
-    def turn_rotors(self, angles: Array) -> None:
-        """Turn the parts of rotor joints.
+    def turn(self, rotors: Array, joints: Array) -> None:
+        """Turn the parts of the joints of rotors, and of those named like joints of the vehicle's file.
 
         Args:
-            angles: Angles of the rotors about their axes [rad], shape (R,).
+            rotors: Angles of the rotors about their axes [rad], shape (R,).
+            joints: Angles of the joints of the vehicle's file [rad], shape (J,).
         """
-        for joint in self._joints.values():
-            if joint.rotor is not None:
-                self._angles[joint.name] = joint.rest + self._senses[joint.name] * float(angles[joint.rotor])
-        if self._senses and self._root:
+        angles = [*rotors.tolist(), *joints.tolist()]
+        for joint, place, sense in self._driven:
+            self._angles[joint.name] = joint.rest + sense * angles[place]
+        if self._driven and self._root:
             self._pose()
 
     def _target(self, joint: Joint) -> float:

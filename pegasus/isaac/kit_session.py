@@ -18,15 +18,8 @@ from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.joints import VehicleJoints, warn_of_differences
 from pegasus.isaac.session_layer import SessionValues
 from pegasus.isaac.timeline_link import TimelineLink
-from pegasus.isaac.vehicle_prims import (
-    MOST_VEHICLES,
-    prepare_propellers,
-    rotor_angles,
-    save_vehicle,
-    saved_vehicles,
-    turn_propellers,
-    write_states,
-)
+from pegasus.isaac.turning_prims import MOST_VEHICLES, TurningPrims, rotor_angles, turn_prims
+from pegasus.isaac.vehicle_prims import save_vehicle, saved_vehicles, write_states
 from pegasus.isaac.world_stage import only_vehicles_move, require_geometry, require_metric
 from pegasus.panel.world_part import load_into
 from pegasus.scene.stage import stage_source
@@ -80,6 +73,7 @@ class KitSession(Session):
         self._link: TimelineLink | None = None
         self._values: SessionValues | None = None
         self._joints: dict[str, list[VehicleJoints]] = {}
+        self._turning: dict[str, TurningPrims] = {}
         super().__init__()
         self.loading = False
         """The session is replacing the stage."""
@@ -287,8 +281,9 @@ class KitSession(Session):
                         )
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
-            turn_propellers(kit.stage(), simulation.vehicles, simulation.time)
-            self._turn_rotor_joints(simulation)
+            names = [vehicle.name for vehicle in simulation.vehicles if vehicle.name in self._turning]
+            turn_prims([self._turning[name] for name in names], simulation.time)
+            self._turn_model_joints(simulation)
             write_states(kit.stage(), simulation.vehicles)
         self._take_snapshot()
         return 0.0
@@ -317,6 +312,7 @@ class KitSession(Session):
             self._values.close()
             self._values = None
         self._joints.clear()
+        self._turning.clear()
         super()._install(new)
         if new is not None:
             new.visuals.prepare()
@@ -332,25 +328,29 @@ class KitSession(Session):
             self._worker.call(lambda: self._install(None))
 
     def _prepare_prims(self, vehicle: Multirotor) -> None:
-        """Save the description of a vehicle on its prim, and prepare its propellers."""
+        """Save the description of a vehicle on its prim, and prepare its parts that turn."""
         stage = kit.stage()
         if stage is not None:
             if self._values is None:
                 self._values = SessionValues(stage)
             self._values.own(vehicle_path(vehicle.name))
             save_vehicle(stage, vehicle)
-            prepare_propellers(stage, vehicle)
+            self._turning[vehicle.name] = TurningPrims(stage, vehicle)
             if vehicle.spec.usd is not None:
                 warn_of_differences(vehicle)
                 copies = range(min(vehicle.count, MOST_VEHICLES))
                 self._joints[vehicle.name] = [VehicleJoints(vehicle, copy) for copy in copies]
 
-    def _turn_rotor_joints(self, simulation: Simulation) -> None:
-        """Turn the rotors of custom USD models, whose joints are their pivots."""
+    def _turn_model_joints(self, simulation: Simulation) -> None:
+        """Turn the joints of custom USD models that are those of rotors or of the vehicle's file."""
         for vehicle in simulation.vehicles:
-            angles = rotor_angles(vehicle, simulation.time)
-            for joints, row in zip(self._joints.get(vehicle.name, ()), angles, strict=False):
-                joints.turn_rotors(row)
+            for joints, *angles in zip(
+                self._joints.get(vehicle.name, ()),
+                rotor_angles(vehicle, simulation.time),
+                vehicle.columns["joint_angle"],
+                strict=False,
+            ):
+                joints.turn(*angles)
 
 
 def _has_stage(simulation: Simulation) -> bool:

@@ -8,200 +8,40 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array
 from pegasus.base.components import finite_numbers, require
 from pegasus.base.errors import ConfigError
-from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import WorldSpec
 from pegasus.contracts.backend import Backend
-from pegasus.contracts.engine import (
-    NO_CONTACTS,
-    BodyIds,
-    BodyState,
-    Contacts,
-    Engine,
-    MovingBody,
-    RayHits,
-    RigidBody,
-)
+from pegasus.contracts.engine import BodyState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.assembly import engine_of
+from pegasus.core.command_line import resting
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.isaac.lab_device import LabDevice, host_need, require_device
-from pegasus.scene.scene import Scene
+from pegasus.isaac.lab_engine import LabEngine
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
     from isaaclab.envs import DirectRLEnv, ManagerBasedEnv
 
 _log = logging.getLogger(__name__)
-_TOLERANCE = 1e-3
-"""Relative tolerance of masses and inertias of the asset."""
 
 
-class RotorSpeeds(Backend):
-    """Backend that commands the rotor speeds set by a task, such as the actions of a policy."""
+class HeldCommands(Backend):
+    """Backend with the commands set by a task, such as the actions of a policy."""
 
     drives = True
 
     def bind(self, vehicle: Vehicle) -> None:
-        """Start with rotors at rest."""
-        self.speeds: Array = np.zeros((vehicle.count, len(vehicle.channels)))
+        """Start with rotors at rest, and joints at their idle angles."""
+        self.values: Array = resting(vehicle)
 
     def command(self, t: float) -> Array:
-        """Return the rotor speeds [rad/s], shape (N, R)."""
-        return self.speeds
-
-
-class LabEngine(Engine):
-    """Engine on an Isaac Lab asset with one rigid body in each environment.
-
-    Isaac Lab's gravity stays on, so the weight is subtracted from the applied force. Contacts act, but are
-    not reported. Rays hit the world of the simulation, not other vehicles.
-
-    Args:
-        asset: Asset of the scene.
-        gravity: Gravity of Isaac Lab [m/s^2], shape (3,).
-    """
-
-    def __init__(self, asset: "RigidObject", *, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        if not hasattr(asset, "write_root_link_pose_to_sim_index"):
-            raise ConfigError(
-                "is not a rigid object of Isaac Lab 3",
-                field="asset",
-                value=type(asset).__name__,
-                remedy="use Isaac Lab 3.0 or newer, and a RigidObjectCfg in the scene",
-            )
-        require(asset.num_bodies == 1, "bodies of the asset", asset.num_bodies, "must be one rigid body")
-        self._asset, self._gravity = asset, finite_numbers("gravity", gravity, (3,))
-        self.weight: Array = np.zeros((asset.num_instances, 3))
-        """Weights that Isaac Lab applies, world [N], shape (N, 3)."""
-        self._scene: Scene | None = None
-        self._rays: Engine | None = None
-
-    def load(self, scene: Scene) -> None:
-        """Set the world that rays hit; Isaac Lab keeps its own scene."""
-        self._scene, self._rays = scene, None
-
-    def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
-        """Use the bodies of the asset as those of the vehicles, at their present poses.
-
-        Raises:
-            ConfigError: If their number or their mass properties differ from those of the asset.
-        """
-        count = self._asset.num_instances
-        require(len(bodies) == count, "count", len(bodies), f"must be the {count} environments, at once")
-        mass = _numbers(self._asset.data.body_mass).reshape(count)
-        inertia = _numbers(self._asset.data.body_inertia).reshape(count, 3, 3)
-        center = _numbers(self._asset.data.body_com_pos_b).reshape(count, 3)
-        for k, body in enumerate(bodies):
-            _require_same("mass", mass[k], body.mass)
-            # PhysX gives moments along the principal axes.
-            _require_same(
-                "principal moments", np.linalg.eigvalsh(inertia[k]), np.linalg.eigvalsh(body.inertia)
-            )
-            _require_same("center of mass", 1.0 + center[k], 1.0 + body.center_of_mass)
-        self.weight = mass[:, None] * self._gravity
-        return np.arange(count, dtype=np.int64)
-
-    def remove_bodies(self, ids: BodyIds) -> None:
-        """Do nothing: Isaac Lab keeps the bodies."""
-
-    def roll(self, friction: Array, angle: Array) -> None:
-        """Do nothing: PhysX has one friction for all directions, with which tyres slide."""
-
-    def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
-        """Raise a ConfigError: mass properties are fixed here.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            "cannot be changed during a run in Isaac Sim", field="mass", remedy="use the engine mujoco"
-        )
-
-    def add_movers(self, movers: Sequence[MovingBody]) -> BodyIds:
-        """Raise a ConfigError: the task moves what is in its scene.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError(
-            "are moved by the task in Isaac Lab", field="movers", remedy="leave them out of the world"
-        )
-
-    def remove_movers(self, ids: BodyIds) -> None:
-        """Do nothing: there are none."""
-
-    def move(self, now: BodyState, end: BodyState) -> None:
-        """Do nothing: there is nothing to move."""
-
-    def read(self, out: BodyState) -> None:
-        """Write poses and velocities of all bodies into `out`."""
-        if len(out.position) == 0:
-            return
-        pose = _numbers(self._asset.data.root_link_pose_w)
-        motion = _numbers(self._asset.data.root_link_vel_w)
-        out.position[...], out.orientation[...] = pose[:, :3], pose[:, 3:]
-        out.velocity[...] = motion[:, :3]
-        out.angular_velocity[...] = rotate_inverse(matrix_from_quaternion(out.orientation), motion[:, 3:])
-
-    def write(self, ids: BodyIds, state: BodyState) -> None:
-        """Set poses and velocities of some bodies; rows of `state` follow `ids`."""
-        turning = rotate(matrix_from_quaternion(state.orientation), state.angular_velocity)
-        rows = ids.tolist()
-        self._asset.write_root_link_pose_to_sim_index(
-            root_pose=self._array(np.hstack([state.position, state.orientation]), "transformf"), env_ids=rows
-        )
-        self._asset.write_root_link_velocity_to_sim_index(
-            root_velocity=self._array(np.hstack([state.velocity, turning]), "spatial_vectorf"), env_ids=rows
-        )
-
-    def apply(self, force: Array, torque: Array, free: BodyState | None = None) -> None:
-        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (N, 3).
-
-        `free` is not used: PhysX integrates the wrench itself.
-        """
-        rotation = matrix_from_quaternion(_numbers(self._asset.data.root_link_pose_w)[:, 3:])
-        pushed = rotate_inverse(rotation, force - self.weight)
-        self._asset.instantaneous_wrench_composer.set_forces_and_torques_index(
-            forces=self._array(pushed[:, None], "vec3f"), torques=self._array(torque[:, None], "vec3f")
-        )
-
-    def step(self, dt: float) -> None:
-        """Raise an error: Isaac Lab steps physics.
-
-        Raises:
-            ConfigError: Always.
-        """
-        raise ConfigError("the task of Isaac Lab steps this simulation", field="step")
-
-    def raycast(self, origins: Array, directions: Array, max_range: float, *, skip: IntArray) -> RayHits:
-        """Cast K rays into the world; they pass through all vehicles."""
-        if self._rays is None:
-            assert self._scene is not None
-            self._rays = engine_of("mujoco", 1.0)
-            self._rays.load(self._scene)
-        return self._rays.raycast(origins, directions, max_range, skip=np.full(len(origins), -1))
-
-    def contacts(self) -> Contacts:
-        """Return no contacts: Isaac Lab's contact sensors report them."""
-        return NO_CONTACTS
-
-    def close(self) -> None:
-        """Free the engine for rays; the bodies remain."""
-        if self._rays is not None:
-            self._rays.close()
-            self._rays = None
-
-    def _array(self, values: Array, kind: str) -> Any:
-        """Return numbers as a Warp array on the device of the asset; the last axis is one item."""
-        import warp as wp
-
-        return wp.array(values.astype(np.float32), dtype=getattr(wp, kind), device=self._asset.device)
+        """Return the commands by channel, shape (N, U)."""
+        return self.values
 
 
 class LabVehicle:
@@ -219,7 +59,7 @@ class LabVehicle:
         model: Name of a shipped vehicle, path of a YAML file, or the contents of such a file.
         world: World of the simulation, for gravity, air, wind, magnetic field and rays.
         seed: Seed of sensors and wind.
-        backends: Backends, such as PX4; if none drives, `set_rotor_speeds` commands the rotors.
+        backends: Backends, such as PX4; if none drives, `set_rotor_speeds` and `set_commands` do.
         on_device: Run the step on the device of the asset, without copies through the host. None: if that is
             a GPU and nothing needs the host, such as sensors, backends or turbulence.
         **options: Arguments of `Multirotor`, such as sensors or drag.
@@ -251,7 +91,7 @@ class LabVehicle:
         engine = LabEngine(asset, gravity=env.cfg.sim.gravity)
         start = BodyState.zeros(asset.num_instances)
         engine.read(start)
-        self._held = None if any(backend.drives for backend in backends) else RotorSpeeds()
+        self._held = None if any(backend.drives for backend in backends) else HeldCommands()
         self._stepped, self._backends = False, tuple(backends)
         self._device: LabDevice | None = None
         self.simulation = Simulation(world, engine=engine, rate=1.0 / env.physics_dt, seed=seed)
@@ -310,7 +150,7 @@ class LabVehicle:
 
     @property
     def is_commanded(self) -> bool:
-        """`set_rotor_speeds` commands the rotors: no backend drives the vehicle."""
+        """The task sets the commands: no backend drives the vehicle."""
         return self._held is not None
 
     def set_rotor_speeds(self, speeds: Any) -> None:
@@ -322,14 +162,47 @@ class LabVehicle:
         Raises:
             ConfigError: If a backend drives the vehicle, or a number or the shape is wrong.
         """
+        self._set("speeds", speeds, list(range(self._vehicle.rotor_count)))
+
+    def set_commands(self, commands: Any, channels: Sequence[str] | None = None) -> None:
+        """Set the commands of channels, such as the angles of joints, until the next call.
+
+        Args:
+            commands: Commands, array or tensor, in the units of the vehicle's `channels`, shape (N, K).
+            channels: Names of the K channels; all if None.
+
+        Raises:
+            ConfigError: If a backend drives the vehicle, it has no such channel, or a number or the shape is
+                wrong.
+        """
+        self._set("commands", commands, self.places(channels))
+
+    def places(self, channels: Sequence[str] | None) -> list[int]:
+        """Return the places of channels among the commands of the vehicle.
+
+        Args:
+            channels: Their names; all if None.
+
+        Raises:
+            ConfigError: If the vehicle has no such channel, or one is named twice.
+        """
+        known = [channel.name for channel in self._vehicle.channels]
+        for name in channels or ():
+            require(name in known, "channels", name, f"is not one of {', '.join(known)}")
+            require(list(channels or ()).count(name) == 1, "channels", name, "is named twice")
+        return list(range(len(known))) if channels is None else [known.index(name) for name in channels]
+
+    def _set(self, field: str, given: Any, places: list[int]) -> None:
+        """Set the commands of the channels at some places; `field` names the argument in errors."""
         if self._held is None:
-            raise ConfigError("a backend drives this vehicle", field="speeds")
+            raise ConfigError("a backend drives this vehicle", field=field)
         if self._device is not None:
-            self._device.set_rotor_speeds(speeds)
+            self._device.set_commands(field, given, places)
             return
-        values = speeds.detach().cpu().numpy() if hasattr(speeds, "detach") else speeds
-        shape = (self._vehicle.count, self._vehicle.rotor_count)
-        self._held.speeds = finite_numbers("speeds", values, shape).copy()
+        values = given.detach().cpu().numpy() if hasattr(given, "detach") else given
+        held = self._held.values.copy()
+        held[:, places] = finite_numbers(field, values, (self._vehicle.count, len(places)))
+        self._held.values = held
 
     def apply(self) -> None:
         """Run the pipeline before a physics step: sensors, backends, and the applied wrench."""
@@ -351,9 +224,10 @@ class LabVehicle:
                 self.simulation.observe_step()
 
     def reset(self, env_ids: Any) -> None:
-        """Take over the poses of copies that a task has reset, with rotors at rest and no acceleration.
+        """Take over the poses of copies that a task has reset, at rest and with no acceleration.
 
-        Sensors and wind keep their time. Do not reset a vehicle flown by an autopilot, which has no reset.
+        Rotors stand still, joints are at their idle angles. Sensors and wind keep their time. Do not
+        reset a vehicle flown by an autopilot, which has no reset.
 
         Args:
             env_ids: Numbers of the environments, list or tensor.
@@ -370,25 +244,12 @@ class LabVehicle:
         columns["rotation"][rows] = matrix_from_quaternion(now.orientation[rows])
         for name in ("acceleration", "angular_acceleration", "rotor_speed", "motor_state"):
             columns[name][rows] = 0.0
+        rest = resting(self._vehicle)[rows]
+        if joints := columns["joint_angle"].shape[1]:
+            columns["joint_angle"][rows] = rest[:, -joints:]
         if self._held is not None:
-            self._held.speeds[rows] = 0.0
+            self._held.values[rows] = rest
 
     def close(self) -> None:
         """Stop the backends; a second call has no effect."""
         self.simulation.close()
-
-
-def _numbers(array: Any) -> Array:
-    """Return an array of Isaac Lab as NumPy array in double precision."""
-    return np.asarray(array.torch.detach().cpu().numpy(), dtype=np.float64)
-
-
-def _require_same(name: str, given: npt.ArrayLike, needed: npt.ArrayLike) -> None:
-    found, wanted = np.asarray(given, dtype=np.float64), np.asarray(needed, dtype=np.float64)
-    if not np.allclose(found, wanted, rtol=_TOLERANCE, atol=0.0):
-        raise ConfigError(
-            f"differs from that of the model, {np.round(wanted, 6).tolist()}",
-            field=f"{name} of the asset",
-            value=np.round(found, 6).tolist(),
-            remedy="spawn it from Multirotor(model).usd_file()",
-        )

@@ -20,6 +20,7 @@ from pegasus.core.simulation import Simulation
 from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.environment.samples import Sampler, Samples, models_in_numpy
 from pegasus.isaac.lab_kernels import Whole, lab_launches
+from pegasus.model.machine import are_rotors
 from pegasus.step.observation import observe
 from pegasus.step.values import Air, Inputs, Moved, Result, State
 
@@ -66,6 +67,7 @@ def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Ba
         or wind.at_rotors is not None,
         f"{' and '.join(python)} in NumPy": len(python) > 0,
         "copies that differ in whole numbers": len(runs_of_one_code(vehicle.machines)) > 1,
+        "channels besides those of the rotors": not are_rotors(vehicle.channels),
         "faults": len(vehicle.faults) > 0,
         "observers": len(simulation.observers) > 0,
         "a disturbance": bool(columns["push"].any() or columns["twist"].any()),
@@ -145,19 +147,24 @@ class LabDevice:
         require(field in _STATE, "field", field, f"must be one of {', '.join(_STATE)}")
         return self._tensors[field]
 
-    def set_rotor_speeds(self, speeds: Any) -> None:
-        """Set the commands of the coming steps.
+    def set_commands(self, field: str, commands: Any, places: list[int]) -> None:
+        """Set commands of the coming steps.
 
         Args:
-            speeds: Rotor speeds, tensor or array [rad/s], shape (N, R).
+            field: What they are called in errors.
+            commands: Commands, tensor or array, in the units of the channels, shape (N, K).
+            places: Places of their channels, shape (K,).
 
         Raises:
             ConfigError: If the shape is wrong.
         """
-        given, command = self._tensor(speeds), self._tensors["command"]
-        right = tuple(given.shape) == tuple(command.shape)
-        require(right, "speeds", tuple(given.shape), f"must have the shape {tuple(command.shape)}")
-        command.copy_(given)
+        given, command = self._tensor(commands), self._tensors["command"]
+        shape = (len(command), len(places))
+        require(tuple(given.shape) == shape, field, tuple(given.shape), f"must have the shape {shape}")
+        if shape == tuple(command.shape):
+            command.copy_(given)
+        else:
+            command[:, places] = given.to(command.dtype)
 
     def advance(self) -> None:
         """Run the step, and set the wrench of the next physics step.

@@ -1,4 +1,4 @@
-"""Terms for manager-based tasks of Isaac Lab 3.0: actions are rotor speeds, observations states and readings.
+"""Terms for manager-based tasks of Isaac Lab 3.0: actions are commands, observations states and readings.
 
 Import it in Isaac Lab's Python: it derives from Isaac Lab's classes.
 """
@@ -18,59 +18,67 @@ if TYPE_CHECKING:
 
 
 class RotorSpeedAction(ActionTerm):  # type: ignore[misc]
-    """Action term with a multirotor of Pegasus in each environment.
+    """Action term with a vehicle of Pegasus in each environment.
 
-    Actions of -1 to 1 span the rotor speeds of the motors; others are clipped. If a backend such as PX4
-    drives the vehicle, the term has no actions.
+    Actions of -1 to 1 span the limits of channels: the speeds of rotors, and the angles of joints; others are
+    clipped. If a backend such as PX4 drives the vehicle, the term has no actions.
 
     Args:
         cfg: Its configuration.
         env: The task.
 
     Raises:
-        ConfigError: If the asset differs from the model, or physics runs several steps at once.
+        ConfigError: If the asset differs from the model, physics runs several steps at once, or a channel
+            does not exist or has no limits.
     """
 
     def __init__(self, cfg: "RotorSpeedActionCfg", env: "ManagerBasedEnv") -> None:
         super().__init__(cfg, env)
         self.drones = LabVehicle(env, self._asset, cfg.model, **cfg.options)
         """The vehicle; read it by `vehicle_of`, which observes the last physics step first."""
-        vehicle = self.drones.vehicle
-        self._size, motor = vehicle.rotor_count if self.drones.is_commanded else 0, vehicle.motor
-        self._lowest, self._range = motor.min_speed, motor.max_speed - motor.min_speed
+        places = self.drones.places(cfg.channels) if self.drones.is_commanded else []
+        channels = [self.drones.vehicle.channels[place] for place in places]
+        self._names = [channel.name for channel in channels]
+        for channel in channels:
+            spans = np.isfinite(channel.high - channel.low)
+            require(spans, "channels", channel.name, "has no limits, which actions of -1 to 1 would span")
+        self._lowest, self._range = (
+            torch.as_tensor(np.array(numbers, dtype=np.float32), device=self.device)
+            for numbers in ([c.low for c in channels], [c.high - c.low for c in channels])
+        )
         shape = (self.num_envs, self.action_dim)
         self._raw = torch.zeros(shape, device=self.device)
-        self._speeds = torch.zeros(shape, device=self.device)
+        self._commands = torch.zeros(shape, device=self.device)
 
     @property
     def action_dim(self) -> int:
-        """Number of rotors; 0 if a backend drives the vehicle."""
-        return self._size
+        """Number of channels K; 0 if a backend drives the vehicle."""
+        return len(self._names)
 
     @property
     def raw_actions(self) -> Any:
-        """Actions of the policy, shape (N, R)."""
+        """Actions of the policy, shape (N, K)."""
         return self._raw
 
     @property
     def processed_actions(self) -> Any:
-        """Commanded rotor speeds [rad/s], shape (N, R)."""
-        return self._speeds
+        """Commands of the channels, such as rotor speeds [rad/s], shape (N, K)."""
+        return self._commands
 
     def process_actions(self, actions: Any) -> None:
-        """Set the rotor speeds of an environment step by actions, shape (N, R)."""
+        """Set the commands of an environment step by actions, shape (N, K)."""
         if self.action_dim == 0:
             return
         self._raw[:] = actions
-        self._speeds[:] = self._lowest + 0.5 * (actions.clip(-1.0, 1.0) + 1.0) * self._range
-        self.drones.set_rotor_speeds(self._speeds)
+        self._commands[:] = self._lowest + 0.5 * (actions.clip(-1.0, 1.0) + 1.0) * self._range
+        self.drones.set_commands(self._commands, self._names)
 
     def apply_actions(self) -> None:
         """Run the pipeline of Pegasus before a physics step."""
         self.drones.apply()
 
     def reset(self, env_ids: Any = None) -> None:
-        """Take over the poses of environments that events have reset, with rotors at rest."""
+        """Take over the poses of environments that events have reset, at rest."""
         if env_ids is None or isinstance(env_ids, slice):
             env_ids = np.arange(self.num_envs)[env_ids or slice(None)]
         self.drones.observe()
@@ -84,6 +92,8 @@ class RotorSpeedActionCfg(ActionTermCfg):  # type: ignore[misc]
     class_type: type[ActionTerm] = RotorSpeedAction
     model: Any = "iris"
     """Name of a shipped vehicle, path of a YAML file, or the contents of such a file."""
+    channels: list[str] | None = None
+    """Names of the channels that the actions command, in this order; all of the vehicle if None."""
     options: dict[str, Any] = {}
     """Further arguments of `LabVehicle`, such as `backends`, `world`, `seed`, sensors or `on_device`."""
 

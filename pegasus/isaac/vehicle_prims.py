@@ -1,4 +1,4 @@
-"""Attributes of vehicle prims: saved vehicles, actuator states for OmniGraphs, and turning propellers."""
+"""Attributes of vehicle prims: saved vehicles, and actuator states for OmniGraphs."""
 
 import json
 import logging
@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+from pxr import Gf, Sdf, Usd, Vt
 
-from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import build_backends
 from pegasus.contracts.estimator import build_estimator
@@ -184,61 +183,3 @@ def _values(vehicle: Multirotor, copy: int) -> dict[str, object]:
         values["pegasus:batteryCurrent"] = float(battery.current[copy])
         values["pegasus:batteryCharge"] = float(battery.charge[copy])
     return values
-
-
-MOST_VEHICLES = 20
-"""Vehicles whose propellers turn: each costs several attributes per frame."""
-_OPERATION = "spin"
-
-
-def rotor_angles(vehicle: Multirotor, time: float) -> Array:
-    """Return the angles of rotors about their axes at a time [s], as if their speeds were constant since 0.
-
-    Args:
-        vehicle: The vehicle.
-        time: The time [s].
-
-    Returns:
-        The angles [rad], shape (N, R).
-    """
-    angles: Array = np.remainder(vehicle.state.rotor_speed * time, 2 * np.pi) * vehicle.layout.spin
-    return angles
-
-
-def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: float) -> None:
-    """Set the propeller angles of vehicles at a time [s], unsaved; see `rotor_angles`.
-
-    Propellers of a user's USD model may have no pivot; those with a joint turn by `VehicleJoints`.
-    """
-    left = MOST_VEHICLES
-    with unsaved(stage), Sdf.ChangeBlock():
-        for vehicle in vehicles:
-            if vehicle.spec.usd is not None:
-                continue
-            angles = np.degrees(rotor_angles(vehicle, time)[:left])
-            for copy, row in enumerate(angles.tolist()):
-                for rotor, angle in enumerate(row):
-                    _turn(stage, f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}", angle)
-            left = max(0, left - vehicle.count)
-
-
-def _turn(stage: Usd.Stage, path: str, angle: float) -> None:
-    attribute = stage.GetAttributeAtPath(f"{path}.xformOp:rotateZ:{_OPERATION}")
-    if attribute:
-        attribute.Set(angle)
-
-
-def prepare_propellers(stage: Usd.Stage, vehicle: Multirotor) -> None:
-    """Add rotation operations to the propellers of a vehicle, unsaved."""
-    if vehicle.spec.usd is not None:
-        return
-    name = f"xformOp:rotateZ:{_OPERATION}"
-    with unsaved(stage):
-        for copy in range(min(vehicle.count, MOST_VEHICLES)):
-            for rotor in range(len(vehicle.spec.rotor_list())):
-                prim = stage.GetPrimAtPath(f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}")
-                if prim and not prim.HasAttribute(name):
-                    UsdGeom.Xformable(prim).AddRotateZOp(opSuffix=_OPERATION)
-                if prim:
-                    # The attribute must be in the layer before values are set in a block of changes.
-                    prim.GetAttribute(name).Set(0.0)

@@ -12,7 +12,7 @@ from pegasus.base.system import resource, user_config
 from pegasus.config import settings
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import VehicleSpec, WorldSpec
-from pegasus.control import Controller
+from pegasus.control import Controller, PlaneController
 
 BUILT_IN, PX4, ARDUPILOT, ROS2 = "built-in", "px4", "ardupilot", "ros2"
 
@@ -75,7 +75,7 @@ def controller_names() -> tuple[str, ...]:
             kind = BACKENDS[name]
         except ConfigError:  # A broken package must not hide the others; `pegasus list backends` reports it.
             continue
-        if issubclass(kind, Controller):
+        if issubclass(kind, (Controller, PlaneController)):
             names.append(name)
     return tuple(names)
 

@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.steering import Steered, Steering
+from pegasus.panel.steering import ManualFlight, Steered, SteeredPlaneController
 from pegasus.panel.vehicle_part import clicked_point
 from pegasus.panel.view_part import ViewPart
 from pegasus.session.session import Session
@@ -192,15 +192,16 @@ class PilotPart(Part):
         steering = self._command(lambda steering: steering.steer_at(velocity, turn))
         self._session.set_timeout("fly", _VALID_FOR, steering.release)
 
-    def _command(self, command: Callable[[Steering], None]) -> Steering:
+    def _command(self, command: Callable[[ManualFlight], None]) -> ManualFlight:
         """Send a command to the followed vehicle, and return its steering."""
 
-        def give(simulation: Simulation) -> Steering:
+        def give(simulation: Simulation) -> ManualFlight:
             followed = self._view.followed_vehicle(self._session.snapshot)
             if followed is None:
                 raise ConfigError("there is no vehicle", field="vehicle", remedy="add one first")
             name = followed[0].name
-            pilots = [b for b in simulation.vehicles[name].backends if isinstance(b, Steered)]
+            kinds = (Steered, SteeredPlaneController)
+            pilots = [backend for backend in simulation.vehicles[name].backends if isinstance(backend, kinds)]
             if not pilots:
                 raise ConfigError(
                     "cannot be steered manually",

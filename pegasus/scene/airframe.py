@@ -24,7 +24,7 @@ from pegasus.scene.authoring import (
     smooth_mesh,
 )
 from pegasus.scene.faces import Faces, loft_faces
-from pegasus.scene.fuselage import draw_wheels, fuselage
+from pegasus.scene.fuselage import draw_wheels, fuselage, nearer_boom
 from pegasus.scene.lofted_wings import loft, lofted_parts, wing_boxes
 from pegasus.scene.scene import PhysicsMaterial
 
@@ -232,17 +232,17 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
 
     The default prim is a rigid body with the mass properties of the description. Its children are `body` with
     the airframe, `rotor<i>` with each propeller, at the rotor's centre with z along its axis, `joint_<name>`
-    with what a joint turns besides propellers, and `collision` with one convex hull: a single shape keeps a
-    thousand vehicles fast. Each panel of a wing collides by a hull of its own.
+    with what a joint turns as a whole, the control surfaces, `wheel_<name>`, and `collision` with one convex
+    hull: a single shape keeps a thousand vehicles fast. Each panel of a wing collides by a hull of its own.
+    Rotors and control surfaces that are carried by what a joint turns are below its prim.
 
     Args:
         spec: The vehicle.
     """
     name = Tf.MakeValidIdentifier(spec.name)
     stage, root = new_stage(name), f"/{name}"
-    prim = stage.GetDefaultPrim()
-    label(prim, "multirotor")
-    write_mass(prim, spec)
+    label(stage.GetDefaultPrim(), "multirotor")
+    write_mass(stage.GetDefaultPrim(), spec)
     looks = {
         "body": Surface(material(stage, f"{root}/Looks/Body", spec.body.color, roughness=0.4)),
         "carbon": Surface(material(stage, f"{root}/Looks/Carbon", (0.03, 0.03, 0.03), roughness=0.5)),
@@ -253,20 +253,25 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
         "rear": Surface(material(stage, f"{root}/Looks/RearPropeller", (0.08, 0.08, 0.09), roughness=0.4)),
     }
     _draw_body(stage, f"{root}/body", spec, looks)
-    for joint in spec.joints:
+    carriers = [rotor.joint for rotor in spec.rotor_list()]
+    carriers += [mount.joint for mount, _ in spec.mounts().values()]
+    for joint in filter(carriers.count, spec.joints):
         group(stage, f"{root}/joint_{joint}")
     for part in lofted_parts(spec):
-        place_of = f"joint_{part.joint}" if part.joint in spec.joints else "body"
-        look = looks["front" if part.joint in spec.joints else "body"]
-        smooth_mesh(stage, f"{root}/{place_of}/{part.name}", part.points, part.faces, look, crease=CREASE)
+        moves = part.hinge is not None
+        carried = _carried(root, spec, part.carrier if moves else part.joint)
+        above = carried or (root if moves else f"{root}/body")
+        look = looks["front" if moves or carried else "body"]
+        smooth_mesh(stage, f"{above}/{part.name}", part.points, part.faces, look, crease=CREASE)
+    draw_wheels(stage, root, spec, body_height(spec), looks["rear"], looks["metal"])
     for index, rotor in enumerate(spec.rotor_list()):
         _draw_motor(stage, root, index, spec, looks)
         look = looks["front" if rotor.position[0] > 1e-6 else "rear"]
-        _draw_rotor(stage, f"{root}/rotor{index}", rotor, spec, look, looks["metal"])
-    points, faces = convex_hull(spec)
+        above = _carried(root, spec, rotor.joint) or root
+        _draw_rotor(stage, f"{above}/rotor{index}", rotor, spec, look, looks["metal"])
     rubber = physics_material(stage, f"{root}/Looks/Contact", CONTACT)
     surface = Surface(looks["carbon"].material, rubber)
-    hulls = [("collision", points, faces)]
+    hulls = [("collision", *convex_hull(spec))]
     hulls += [
         (f"collision_{k}", *loft([box[:4][_RIM], box[4:][_RIM]])) for k, box in enumerate(wing_boxes(spec))
     ]
@@ -274,6 +279,11 @@ def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
         hull = mesh(stage, f"{root}/{name}", points, faces, surface, approximation="convexHull")
         hull.CreatePurposeAttr("guide")
     return stage
+
+
+def _carried(root: str, spec: VehicleSpec, joint: str | None) -> str | None:
+    """Return the prim of what a joint turns; None if it is not the name of one, as the model will tell."""
+    return f"{root}/joint_{joint}" if joint in spec.joints else None
 
 
 def write_mass(prim: Usd.Prim, spec: VehicleSpec) -> None:
@@ -303,7 +313,6 @@ def _draw_body(stage: Usd.Stage, path: str, spec: VehicleSpec, looks: dict[str, 
     place(shell.GetPrim(), (spec.body.x, 0.0, middle))
     for k, (start, end) in enumerate(spec.body.struts):
         cylinder(stage, f"{path}/strut{k}", start, end, spec.body.arm_diameter / 2, looks["carbon"])
-    draw_wheels(stage, path, spec, middle, looks["rear"], looks["metal"])
     if spec.body.leg_height and spec.body.landing_gear == "skids":
         _draw_skids(stage, path, spec, looks["carbon"])
     if spec.body.form == "fuselage":
@@ -338,11 +347,9 @@ def _draw_motor(
     turns with it, on a strut from the hinge line.
     """
     rotors, path = spec.rotor_list(), f"{root}/body"
-    rotor = rotors[index]
-    diameter = spec.propeller_of(rotor).diameter
-    # A name that is not of a joint is told when the model of the vehicle is made.
+    diameter = spec.propeller_of(rotor := rotors[index]).diameter
     hinge = spec.joints.get(rotor.joint or "")
-    held_by = path if hinge is None else f"{root}/joint_{rotor.joint}"
+    held_by = _carried(root, spec, rotor.joint) or path
     axis, center = rotation_to(rotor.axis)[:, 2], np.asarray(rotor.position)
     above = partner_above(spec, index)
     down = axis if above is not None else -axis
@@ -364,6 +371,8 @@ def _draw_motor(
         mount = pivot
     middle, reach = body_height(spec), 0.4 * spec.body.size[2]
     inner = np.array([spec.body.x, 0.0, np.clip(mount[2], middle - reach, middle + reach)])
+    if (boom := nearer_boom(spec, mount, middle)) is not None:
+        inner = boom
     if np.abs(mount - inner).max() > 1e-3:
         cylinder(stage, f"{path}/arm{index}", inner, mount, radius, looks["carbon"])
     foot = np.array([mount[0], mount[1], feet_height(spec)])
@@ -380,5 +389,5 @@ def _draw_rotor(
     place(group(stage, path), rotor.position, rotation=rotation_to(rotor.axis))
     half = _HUB_HALF_HEIGHT * diameter
     cylinder(stage, f"{path}/hub", (0.0, 0.0, -half), (0.0, 0.0, half), _HUB_RADIUS * diameter, metal)
-    points, faces = blades(diameter, propeller.blade_count, rotor.direction)
-    smooth_mesh(stage, f"{path}/propeller", points, faces, look, crease=CREASE)
+    shape = blades(diameter, propeller.blade_count, rotor.direction)
+    smooth_mesh(stage, f"{path}/propeller", *shape, look, crease=CREASE)

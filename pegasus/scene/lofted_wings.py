@@ -25,15 +25,24 @@ _LEAST_SPAN = 1e-6
 """Distance from the plane of symmetry above which a surface is a panel on one side [m]."""
 
 
+Vector = tuple[float, float, float]
+Hinge = tuple[Vector, Vector]
+
+
 @dataclass(frozen=True, eq=False)
 class LoftedPart:
     """Part of a wing: points [m] in the body frame, and faces."""
 
     name: str
+    """Name of its prim."""
     joint: str | None
     """Joint that turns it; None if it is fixed to the body."""
     points: Array
     faces: Faces
+    hinge: Hinge | None = None
+    """Point [m] and direction of the line about which it turns as a control surface; None if it is none."""
+    carrier: str | None = None
+    """Joint that turns the wing of a control surface as a whole; None if it is fixed to the body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +88,20 @@ class _Panel:
         crossing = point + axis * float((quarter - point) @ self.outward) / slope
         place = 0.25 - float((crossing - quarter) @ self.forward) / self.chord_at(part)
         return place if _HINGES[0] < place < _HINGES[1] else _USUAL_HINGE
+
+    def line(self, ends: Sequence[tuple[float, float]], joint: JointSpec) -> Hinge:
+        """Return the hinge line through places along the chord at two parts of the span.
+
+        Args:
+            ends: Part of the span, and place along the chord, of two points.
+            joint: The joint, whose positive angles turn as those about the line do.
+        """
+        a, b = (self.ring(part, place, place).mean(axis=0) for part, place in ends)
+        along = (b - a) / np.sqrt((b - a) @ (b - a))
+        if along @ joint.axis < 0.0:
+            along = -along
+        (x, y, z), (u, v, w) = a.tolist(), along.tolist()
+        return (x, y, z), (u, v, w)
 
 
 def naca_section(digits: str, low: float = 0.0, high: float = 1.0) -> Array:
@@ -217,4 +240,5 @@ def _panel_parts(
         fixed = [panel.ring(part, 0.0, h - _GAP) for part, h in zip((a, b), hinges, strict=True)]
         yield LoftedPart(f"{name}_{k}", mount.joint, *loft(fixed))
         moving = [panel.ring(part, h, 1.0) for part, h in zip((inner, b - 0.004), hinges, strict=True)]
-        yield LoftedPart(f"{name}_{k}_control", control, *loft(moving))
+        line = panel.line(list(zip((a, b), hinges, strict=True)), joint)
+        yield LoftedPart(f"{name}_{k}_control", control, *loft(moving), line, mount.joint)

@@ -136,3 +136,60 @@ def test_a_rolling_cart_keeps_its_bits_beside_another():
             run(sim, 0.5)
             found.append((cart.position[0].tolist(), cart.velocity[0].tolist()))
     assert found[0] == found[1]
+
+
+def test_wheels_turn_by_the_way_that_they_roll():
+    """Wheels would stand still in images, turn backwards, or in the air, or with another speed in a turn."""
+    sim, _, cart = rolling(0.0, 0.0, 0.0, velocity=(1.0, 0.0, 0.0), heading=0.7)
+    with sim:
+        run(sim, 0.2)
+        angle, start = cart.columns["wheel_angle"].copy(), cart.state.position.copy()
+        assert angle.shape == (1, 3)
+        run(sim, 0.3)
+        way = np.linalg.norm(cart.state.position - start)
+        turned = np.remainder(cart.columns["wheel_angle"] - angle, 2 * np.pi)
+        assert way > 0.15
+        np.testing.assert_allclose(turned, np.remainder(way / 0.05, 2 * np.pi), atol=0.01)
+        # Backwards, all the same.
+        ahead = np.array([math.cos(0.7), math.sin(0.7), 0.0])
+        angle, start = cart.columns["wheel_angle"].copy(), cart.state.position.copy()
+        cart.place(cart.state.position[0], heading=0.7, velocity=-0.4 * ahead)
+        run(sim, 0.2)
+        way = np.linalg.norm(cart.state.position - start)
+        turned = np.remainder(angle - cart.columns["wheel_angle"], 2 * np.pi)
+        np.testing.assert_allclose(turned, way / 0.05, atol=0.01)
+        angle = cart.columns["wheel_angle"].copy()
+        cart.place((0.0, 0.0, 5.0), heading=0.7, velocity=ahead)
+        run(sim, 0.2)
+        np.testing.assert_array_equal(cart.columns["wheel_angle"], angle)
+        sim.reset()
+        assert not cart.columns["wheel_angle"].any()
+
+
+def test_wheels_that_are_braked_fully_do_not_turn():
+    """A braked wheel would roll while it slides."""
+    sim, _, cart = rolling(0.0, 1.0, 0.0, velocity=(2.0, 0.0, 0.0))
+    with sim:
+        run(sim, 0.1)
+        front, *braked = cart.columns["wheel_angle"][0]
+        assert cart.state.velocity[0, 0] > 0.5
+        assert front > 1.0
+        assert not any(braked)
+
+
+def test_wheels_of_two_vehicles_turn_apart():
+    """A wheel would turn with that of another vehicle, or another copy."""
+    carts = [
+        Multirotor(CART, name=name, count=2, position=[(0, y, 0.15), (0, y + 1, 0.15)])
+        for name, y in (("a", 0.0), ("b", 5.0))
+    ]
+    with Simulation(WORLD, rate=500) as sim:
+        for cart in carts:
+            sim.add(cart)
+        carts[1].place([(0, 5, 0.15), (0, 6, 0.15)], velocity=[(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)])
+        run(sim, 0.1)
+        assert not carts[0].columns["wheel_angle"].any()
+        assert carts[1].columns["wheel_angle"][0].max() == pytest.approx(0.0, abs=1e-3)
+        turned = carts[1].state.position[1, 0] / 0.05
+        assert turned > 0.9
+        np.testing.assert_allclose(carts[1].columns["wheel_angle"][1], turned, atol=1e-3)

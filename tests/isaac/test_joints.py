@@ -132,12 +132,12 @@ def test_a_gimbal_takes_its_targets(flying, version):
 def test_rotor_joints_turn_with_the_rotors(flying, version):
     """Rotors of a custom model would stand still, or turn in the wrong direction."""
     from pegasus.isaac.joints import VehicleJoints
-    from pegasus.isaac.lab import RotorSpeeds
+    from pegasus.isaac.lab import HeldCommands
 
-    user, vehicle = flying(version, count=2, backends=[RotorSpeeds()])
+    user, vehicle = flying(version, count=2, backends=[HeldCommands()])
     user.extension.session.play()
     VehicleJoints(vehicle).set_targets(gimbal_yaw=0.5)
-    vehicle.backends[0].speeds[...] = 300.0 + 10.0 * np.arange(8).reshape(2, 4)
+    vehicle.backends[0].values[...] = 300.0 + 10.0 * np.arange(8).reshape(2, 4)
     user.update(30)
     time, speeds = user.simulation.time, vehicle.state.rotor_speed
     assert speeds.min() > 100.0
@@ -151,6 +151,29 @@ def test_rotor_joints_turn_with_the_rotors(flying, version):
     np.testing.assert_allclose(pose(user.kit, "yaw")[:3, :3], turn([0, 0, 1], 0.5), atol=1e-6)
     user.kit.context.get_stage().RemovePrim("/World/jointed/body_1")
     user.update(5)
+
+
+def test_joints_of_the_file_turn_those_of_the_model(window, tmp_path):
+    """A nacelle of a custom model would stand still, turn backwards, or take targets against its servo."""
+    from pegasus.isaac.joints import VehicleJoints
+
+    model = write_model(tmp_path)
+    model["joints"] = {"gimbal_pitch": {"axis": [0, -1, 0], "servo": {"time_constant": 10.0}}}
+    model["rotors"][0]["joint"] = "gimbal_pitch"
+    user = window(NEWEST)
+    session = user.extension.session
+    session.load_world("flat")
+    session.add(Multirotor(model))
+    vehicle = session.vehicles["jointed"]
+    session.play()
+    user.update(3)
+    vehicle.columns["joint_angle"][...] = 0.4
+    user.update(1)
+    (angle,) = vehicle.columns["joint_angle"][0]
+    assert angle > 0.1
+    found = pose(user.kit, "pitch")
+    np.testing.assert_allclose(found[:3, :3] / 2.0, turn([0, -1, 0], angle), atol=1e-6)
+    assert set(VehicleJoints(vehicle).joints) == {"gimbal_yaw", "grip"}
 
 
 def test_what_does_not_fit_is_said_in_one_line(flying):

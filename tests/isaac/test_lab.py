@@ -9,6 +9,7 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.backends import PX4
 from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
 from pegasus.isaac.lab import LabEngine, LabVehicle
 from pegasus.sensors import ImuReading
 from tests.backends.px4_rig import PX4Tree, phases, processes
@@ -100,12 +101,12 @@ def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
     lab_state = env.drones.vehicle.state
     start = env.scene["drone"].data.default_root_pose.torch[:, :3] + env.scene.env_origins
     with Simulation("flat", engine=MujocoOfStages(), rate=250) as simulation:
-        from pegasus.isaac.lab import RotorSpeeds
+        from pegasus.isaac.lab import HeldCommands
 
-        held = RotorSpeeds()
+        held = HeldCommands()
         alone = simulation.add(Multirotor("iris", count=2, position=start, backends=[held]))
         for speeds in commands:
-            held.speeds = np.tile(speeds, (2, 1))
+            held.values = np.tile(speeds, (2, 1))
             simulation.step(decimation)
         assert np.abs(alone.state.position - start).max() > 0.02
         # Isaac Lab's arrays are of single precision.
@@ -203,6 +204,21 @@ def test_what_does_not_fit_is_said_in_one_line(make):
     with pytest.raises(ConfigError, match="set decimation to 1"):
         make(count=1, decimation=4)
     assert make(count=1).drones.vehicle.count == 1
+
+
+def test_movers_that_nothing_touches_are_left_out(make):
+    """A world with a windsock would be refused, or one with a platform be flown without it."""
+    env = make(count=1)
+    drones = LabVehicle(env, env.scene["drone"], "iris", world="airfield", sensors={})
+    assert drones.simulation.movers.names == ["windsock"]
+    drones.apply()
+    drones.close()
+    motion = {"model": "waypoints", "times": [0.0, 4.0], "points": [[-3.0, 0.0, 0.5], [0.0, 0.0, 0.5]]}
+    platform = {"name": "platform", "box": [2.0, 2.0, 0.2], "motion": motion}
+    world = WorldSpec.model_validate({"name": "deck", "generator": {"model": "flat"}, "movers": [platform]})
+    with pytest.raises(ConfigError, match="movers: are moved by the task in Isaac Lab") as error:
+        LabVehicle(env, env.scene["drone"], "iris", world=world)
+    assert "\n" not in str(error.value)
 
 
 def test_no_module_of_isaac_lab_is_needed_elsewhere():

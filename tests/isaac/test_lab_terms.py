@@ -5,6 +5,7 @@ from types import SimpleNamespace as Namespace
 import numpy as np
 import pytest
 
+from pegasus import Multirotor
 from pegasus.base.errors import ConfigError
 from pegasus.sensors import ImuReading
 from tests.isaac.fakes import lab
@@ -44,16 +45,20 @@ def managed(hover):  # noqa: F811
     away = TerminationTermCfg(func=lambda env: height(env) > 3.0)
     made = []
 
-    def make_managed(count=2, decimation=1, **options):
+    def make_managed(count=2, decimation=1, model=hover.MODEL, channels=None, **options):
         policy.rates = ObservationTermCfg(func=lab_terms.reading)
         if options.get("sensors") == {}:
             policy.rates = ObservationTermCfg(func=lab_terms.state, params={"field": "angular_velocity"})
-        action = lab_terms.RotorSpeedActionCfg(asset_name="drone", model=hover.MODEL, options=options)
+        action = lab_terms.RotorSpeedActionCfg(
+            asset_name="drone", model=model, channels=channels, options=options
+        )
+        scene = hover.HoverSceneCfg(num_envs=count, env_spacing=3.0)
+        scene.drone.spawn.usd_path = str(Multirotor(model).usd_file())
         cfg = ManagerBasedRLEnvCfg(
             sim=SimulationCfg(dt=1 / 250),
             decimation=decimation,
             episode_length_s=4.0,
-            scene=hover.HoverSceneCfg(num_envs=count, env_spacing=3.0),
+            scene=scene,
             actions=Namespace(rotors=action),
             observations=Namespace(policy=policy),
             rewards=Namespace(high=RewardTermCfg(func=height, weight=1.0)),
@@ -124,6 +129,71 @@ def test_a_backend_drives_it(managed):
     for _ in range(900):
         env.step(lab.zeros((2, 0)))
     np.testing.assert_allclose(env.drones.vehicle.state.position[:, 2], 1.5, atol=0.1)
+
+
+def test_actions_command_channels_by_name(managed):
+    """Nacelles and flaps would not follow the actions, or a channel take the action of another one."""
+    names = ["elevator", "rotor_1", "left_tilt"]
+    env = managed(model="tiltrotor", channels=names)
+    env.reset()
+    assert env.action_manager.total_action_dim == 3
+    vehicle = env.drones.vehicle
+    known = [channel.name for channel in vehicle.channels]
+    places = [known.index(name) for name in names]
+    rest = np.array([[channel.idle for channel in vehicle.channels]] * 2)
+    for _ in range(60):
+        env.step(lab.as_tensor(np.array([[0.5, 0.2, -1.0], [2.0, -1.0, 0.1]], dtype=np.float32)))
+    expected = rest.copy()
+    # Elevator +-0.53 rad, rotor 0 to 1500 rad/s, tilt +-1.5 rad; what is beyond is clipped.
+    expected[:, places] = [[0.265, 900.0, -1.5], [0.53, 0.0, 0.15]]
+    np.testing.assert_allclose(vehicle.columns["command"], expected, rtol=1e-6)
+    joints = vehicle.columns["joint_angle"]
+    tilt = list(vehicle.spec.joints).index("left_tilt")
+    assert joints[0, tilt] < -0.5
+    assert joints[1, tilt] == pytest.approx(0.15, abs=0.01)
+    assert vehicle.state.rotor_speed[0].tolist().index(vehicle.state.rotor_speed[0].max()) == 1
+    # A reset brings joints to rest, and leaves the other copy alone.
+    before = joints[0].copy()
+    env.drones.reset([1])
+    np.testing.assert_array_equal(joints[0], before)
+    np.testing.assert_array_equal(joints[1], 0.0)
+
+
+def test_all_channels_are_commanded_by_default(managed):
+    """An aircraft could not be flown without a list of its channels."""
+    env = managed(count=1, model="plane")
+    vehicle = env.drones.vehicle
+    assert env.action_manager.total_action_dim == len(vehicle.channels) == 8
+    env.step(lab.as_tensor(np.ones((1, 8), dtype=np.float32)))
+    np.testing.assert_allclose(vehicle.columns["command"], [[c.high for c in vehicle.channels]], rtol=1e-6)
+    # Calls of the direct workflow set rotors alone, or channels by name.
+    env.drones.set_rotor_speeds([[100.0]])
+    env.drones.set_commands([[0.1, 0.5]], ["rudder", "brake"])
+    env.drones.apply()
+    known = [channel.name for channel in vehicle.channels]
+    found = {name: float(vehicle.columns["command"][0, known.index(name)]) for name in known}
+    assert (found["rotor_0"], found["rudder"], found["brake"]) == (100.0, 0.1, 0.5)
+    assert found["elevator"] == pytest.approx(0.53)
+
+
+@pytest.mark.parametrize(
+    ("channels", "problem"),
+    [
+        (["rotor_0", "flap"], "channels = 'flap': is not one of rotor_0, "),
+        (["elevator", "elevator"], "channels = 'elevator': is named twice"),
+    ],
+)
+def test_a_wrong_channel_is_said_in_one_line(managed, channels, problem):
+    """An action would have no effect."""
+    with pytest.raises(ConfigError, match=problem) as error:
+        managed(model="plane", channels=channels)
+    assert "\n" not in str(error.value)
+
+
+def test_an_aircraft_is_refused_on_the_device(managed):
+    """A step on a GPU would leave its joints out."""
+    with pytest.raises(ConfigError, match="channels besides those of the rotors would need the host"):
+        managed(model="plane", sensors={}, on_device=True)
 
 
 def test_what_does_not_fit_is_said_in_one_line(managed):

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Tf, Usd, UsdGeom, UsdPhysics
 
 from pegasus import Multirotor
 from pegasus.control import GeometricController, trajectories
 from pegasus.core.drawn_vehicle import DrawnVehicle
 from pegasus.dynamics import Battery
 from pegasus.isaac.bodies import add_bodies
-from pegasus.isaac.vehicle_prims import prepare_propellers, turn_propellers, write_states
+from pegasus.isaac.turning_prims import TurningPrims, turn_prims
+from pegasus.isaac.vehicle_prims import write_states
 from tests.isaac.contract import VERSIONS
 
 
@@ -77,23 +78,26 @@ def test_a_removed_vehicle_leaves_no_values(window, version):
     assert user.kit.context.get_stage().GetPrimAtPath("/World/iris/body_0")
 
 
-def test_propellers_and_states_do_not_change_a_saved_stage(window, tmp_path):
+@pytest.mark.parametrize("name", ["iris", "tiltrotor", "plane"])
+def test_turning_parts_and_states_do_not_change_a_saved_stage(window, tmp_path, name):
     """Kit would ask to save a stage that nobody has changed."""
     user = window()
-    vehicle = Multirotor("iris")
+    vehicle = Multirotor(name)
     stage = Usd.Stage.CreateNew(str(tmp_path / "stage.usda"))
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdPhysics.Scene.Define(stage, "/PhysicsScene")
     add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
     stage.Save()
     user.kit.settings.set("/pegasus/stateAttributes", True)
-    prepare_propellers(stage, vehicle)
+    prims = TurningPrims(stage, vehicle)
     vehicle.columns["rotor_speed"][...] = 500.0
     for time in (0.1, 0.2):
-        turn_propellers(stage, [vehicle], time)
+        vehicle.columns["joint_angle"][...] = vehicle.columns["wheel_angle"][...] = time
+        turn_prims([prims], time)
         write_states(stage, [vehicle])
-    angle = stage.GetAttributeAtPath("/World/iris/body_0/looks/rotor0.xformOp:rotateZ:spin").Get()
-    assert angle == pytest.approx(np.degrees(500.0 * 0.2) % 360.0, abs=1e-3)
+    spins = [prim.GetAttribute("xformOp:rotateZ:spin") for prim in stage.Traverse()]
+    angle = next(spin for spin in spins if spin).Get()
+    assert angle == pytest.approx(vehicle.layout.spin[0] * (np.degrees(500.0 * 0.2) % 360.0), abs=1e-3)
     assert not stage.GetRootLayer().dirty
 
 
@@ -108,43 +112,52 @@ def test_nothing_is_written_unasked(window):
     assert prim.HasAttribute("pegasus:rotorSpeed")
 
 
-def test_they_stand_where_renderers_draw_them():
-    """Propellers would turn the wrong way, about a wrong axis, or at a wrong speed."""
+@pytest.mark.parametrize("name", ["tilted_hexarotor", "tiltrotor", "plane"])
+def test_they_stand_where_renderers_draw_them(name):
+    """Propellers, nacelles, flaps or wheels would turn about a wrong axis, or not with what carries them."""
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdPhysics.Scene.Define(stage, "/PhysicsScene")
-    vehicle = Multirotor("tilted_hexarotor", count=2)
+    vehicle = Multirotor(name, count=2)
     paths = add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
-    prepare_propellers(stage, vehicle)
-    vehicle.columns["rotor_speed"][...] = np.linspace(300.0, 900.0, 12).reshape(2, 6)
-    turn_propellers(stage, [vehicle], 1.234)
-    drawn = DrawnVehicle(vehicle)
-    poses = drawn.poses(
-        vehicle.start.position, vehicle.start.orientation, vehicle.state.rotor_speed, np.zeros((2, 0)), 1.234
-    ).reshape(2, 7, 4, 4)
-    cache = UsdGeom.XformCache()
-    for copy, path in enumerate(paths):
-        for rotor in range(6):
-            prim = stage.GetPrimAtPath(f"{path}/looks/rotor{rotor}")
-            place = np.array(cache.GetLocalToWorldTransform(prim)).T
-            expected = poses[copy, 1 + rotor]
-            np.testing.assert_allclose(place[:3, 3], expected[:3, 3], atol=1e-6)
-            # The renderers' frame may be rotated about the axis; the angle of rotation is the same.
-            rest = (
-                DrawnVehicle(vehicle)
-                .poses(
-                    vehicle.start.position,
-                    vehicle.start.orientation,
-                    np.zeros((2, 6)),
-                    np.zeros((2, 0)),
-                    1.234,
-                )
-                .reshape(2, 7, 4, 4)[copy, 1 + rotor]
-            )
-            turned = expected[:3, :3] @ rest[:3, :3].T
-            turn_propellers(stage, [vehicle], 0.0)
-            cache.Clear()
-            still = np.array(cache.GetLocalToWorldTransform(prim)).T
-            np.testing.assert_allclose(place[:3, :3] @ still[:3, :3].T, turned, atol=1e-5)
-            turn_propellers(stage, [vehicle], 1.234)
-            cache.Clear()
+    prims, drawn, cache = TurningPrims(stage, vehicle), DrawnVehicle(vehicle), UsdGeom.XformCache()
+    seen = set()
+    # The second time joints alone move, the third time nothing does.
+    for speed, angle in ((700.0, 0.3), (700.0, -0.2), (700.0, -0.2)):
+        columns = vehicle.columns
+        for column, size in (("rotor_speed", speed), ("joint_angle", angle), ("wheel_angle", 1.2)):
+            columns[column][...] = size * (1.0 + 0.1 * np.arange(columns[column].size)).reshape(2, -1)
+        turn_prims([prims], 1.234)
+        cache.Clear()
+        moving = vehicle.state.rotor_speed, columns["joint_angle"], columns["wheel_angle"]
+        poses = drawn.poses(vehicle.start.position, vehicle.start.orientation, *moving, 1.234)
+        shown = zip(drawn.objects, poses, strict=True)
+        for k, (item, pose) in enumerate(shown):
+            for part in item.scene.instances:
+                path = f"{paths[2 * k // len(poses)]}/looks/{part.path.split('/', 2)[2]}"
+                if stage.GetPrimAtPath(path).IsA(UsdGeom.Mesh):
+                    found = np.array(cache.GetLocalToWorldTransform(stage.GetPrimAtPath(path))).T
+                    np.testing.assert_allclose(found, pose @ part.transform, atol=2e-5)
+                    seen.add(path.rsplit("/", 1)[1])
+    assert {"propeller"} <= seen
+    assert ("tyre" in seen) == (name == "plane")
+
+
+def test_parts_that_keep_their_angles_cost_nothing():
+    """Each flap, nacelle and wheel would be written with each frame, also on the ground."""
+    stage = Usd.Stage.CreateInMemory()
+    vehicle = Multirotor("plane")
+    add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
+    prims = TurningPrims(stage, vehicle)
+    turn_prims([prims], 0.0)
+    changed = []
+    listener = Tf.Notice.Register(
+        Usd.Notice.ObjectsChanged, lambda notice, _: changed.extend(notice.GetChangedInfoOnlyPaths()), stage
+    )
+    turn_prims([prims], 0.1)
+    assert not any("turn" in path.name for path in changed)
+    vehicle.columns["joint_angle"][0, list(vehicle.spec.joints).index("elevator")] = 0.1
+    turn_prims([prims], 0.2)
+    listener.Revoke()
+    turned = {path.GetPrimPath().name for path in changed if "turn" in path.name}
+    assert turned == {"tailplane_0_0_1_control", "tailplane_0_1_1_control"}

@@ -418,3 +418,25 @@ def test_the_way_to_a_point(flying):
     flying.pilot.steer(["w"])
     flying.simulation.step()
     assert flying.snapshot.vehicles[0].plan is None
+
+
+def test_a_plane_flies_by_keys(flat):
+    """A plane could be added with the controller of multirotors alone, or its keys do nothing."""
+    flat.vehicle.choose("plane")
+    flat.vehicle.set_position(0, 0, 0.15)
+    # A controller of multirotors says that it cannot fly it.
+    assert not flat.vehicle.add()
+    assert "plane" in last_error(flat)
+    assert flat.backend.set_controller("plane")
+    assert flat.vehicle.add(), last_error(flat)
+    flat.simulation.set_speed("max")
+    flat.simulation.play()
+    wait_until(lambda: flat.snapshot.time > 1.0, "the launch")
+    wait_until(lambda: flat.telemetry.segment == "circle", "the circle")
+    flat.simulation.set_speed(1.0)
+    assert flat.pilot.steer(keys=["q", "r"])
+    wait_until(lambda: flat.telemetry.segment == "line", "the turn")
+    assert flat.pilot.steer()
+    wait_until(lambda: flat.telemetry.segment == "circle", "the circle after the keys are released")
+    assert flat.pilot.steer(keys=["l"])
+    wait_until(lambda: flat.telemetry.segment in ("line", "approach"), "the way to the approach")

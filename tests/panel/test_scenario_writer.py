@@ -10,11 +10,12 @@ from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Imaging
 from pegasus.config.files import load_scenario
 from pegasus.contracts.backend import BACKENDS, Backend
-from pegasus.control import GeometricController, trajectories
+from pegasus.control import GeometricController, PlaneController, trajectories
 from pegasus.environment import Environment
 from pegasus.experiments import Flight
 from pegasus.movers import SolidMover
 from pegasus.panel.scenario_writer import save_scenario
+from pegasus.panel.steering import STEERED
 from pegasus.sensors import SENSORS, Sensor
 
 SCENARIO = """
@@ -197,3 +198,24 @@ def test_parameters_of_copies_are_saved(position):
         parameters = [p for other in again.vehicles for p in other.parameters]
     assert [p.mass for p in parameters] == vehicle.variation["mass"].tolist()
     assert [p.motor.time_constant_up for p in parameters] == [0.01, 0.02, 0.03]
+
+
+def test_a_plane_is_saved_with_its_mission():
+    """A saved scenario would lose the mission of a plane, or its manual flight."""
+    points = {"points": [[150, 0, 30], [250, 90, 30]], "stop": True}
+    mission = [{"takeoff": {"height": 30.0}}, {"waypoints": points}, "land"]
+    hand = STEERED["plane"]
+    with Simulation("flat") as simulation:
+        for name, spec in (
+            ("plane", {"model": "plane", "trajectory": mission, "airspeed": 14.0}),
+            ("hand", {"model": f"{hand.__module__}:{hand.__qualname__}"}),
+        ):
+            pilot = build(Backend, BACKENDS, spec, field="backend")
+            place = (0, 9.0 * (name == "hand"), 0.15)
+            simulation.add(Multirotor("plane", name=name, position=place, backends=[pilot]))
+        assert save_scenario(simulation, "plane_again").left_out == ()
+        path = flown(simulation, 30)
+    with Flight("plane_again").simulation as again:
+        assert [type(vehicle.backends[0]) for vehicle in again.vehicles] == [PlaneController, hand]
+        assert again.vehicles["plane"].backends[0].airspeed == 14.0
+        np.testing.assert_array_equal(flown(again, 30), path)

@@ -13,7 +13,7 @@ from pegasus.panel.steering import STEERED, Steering
 UP = np.array([0.0, 0.0, 2.0])
 
 
-@pytest.fixture(params=sorted(STEERED))
+@pytest.fixture(params=["cascaded_pid", "geometric"])
 def flight(request):
     """A hovering vehicle of two copies that heads north, with its simulation and its steering controller."""
     with Simulation("flat") as simulation:
@@ -158,3 +158,44 @@ def test_wrong_options(option, value):
     """A controller would be built that can never take off or never arrive."""
     with pytest.raises(ConfigError, match=f"{option} = .*must be above 0"):
         STEERED["geometric"](**{option: value})
+
+
+def test_a_plane_is_steered():
+    """A plane could not be flown by hand, turned during its launch, fell, or flew the wrong way."""
+    with Simulation("flat") as simulation:
+        pilot = STEERED["plane"](height=25.0)
+        plane = simulation.add(Multirotor("plane", position=(0, 0, 0.15), backends=[pilot], sensors={}))
+        simulation.run(1.0)
+        steering = pilot.steering
+        assert plane.state.velocity[0, 0] > 3.0
+        early = lambda: steering.steer_to(UP), lambda: steering.steer_at(UP, 0.0), steering.come_down
+        for command in early:
+            with pytest.raises(ConfigError, match="plane: takes off; wait until it circles"):
+                command()
+        steering.hover()
+        simulation.run(16.0)
+        assert pilot.mission.segment == "circle"
+        height = float(plane.state.position[0, 2])
+        assert abs(height - 25.0) < 3.0
+        # Up and to the left, as by keys that are held.
+        begin = float(plane.state.heading[0])
+        for _ in range(40):
+            steering.steer_at(np.array([0.0, 2.0, 1.0]), 0.0)
+            simulation.run(0.1)
+        turned = (float(plane.state.heading[0]) - begin + math.pi) % (2 * math.pi) - math.pi
+        assert turned > 0.5
+        assert plane.state.position[0, 2] > height + 1.0
+        steering.release()
+        simulation.run(1.0)
+        assert pilot.mission.segment == "circle"
+        steering.steer_to(np.array([300.0, 100.0, 40.0]))
+        gap = np.linalg.norm(plane.state.position[0] - [300.0, 100.0, 40.0])
+        simulation.run(5.0)
+        assert np.linalg.norm(plane.state.position[0] - [300.0, 100.0, 40.0]) < gap - 20.0
+        steering.release()
+        assert pilot.mission.segment == "line"
+        steering.come_down()
+        assert len(pilot.mission.courses[0].coming) >= 3
+        simulation.reset()
+        simulation.run(1.0)
+        assert plane.state.velocity[0, 0] > 3.0

@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.config.airframe_specs import joint_of
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.lofted_wings import lofted_parts, naca_section
@@ -109,41 +107,6 @@ def test_a_wrong_shape_is_one_line():
     with pytest.raises(ConfigError, match=r"surfaces\.wing\.shape") as caught:
         list(lofted_parts(plane({"length": 3.0})))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "name", ["plane", "rc_cessna", "standard_vtol", "tiltrotor", "tailsitter", "flying_wing"]
-)
-def test_every_joint_of_an_aircraft_is_drawn(name):
-    """A flap would not be seen, or wings be drawn with faces inward."""
-    spec, source = load_vehicle(name)
-    scene = vehicle_scene(spec, source)
-    assert {joint_of(item.path, list(spec.joints)) for item in scene.instances} == {None, *spec.joints}
-    assert all(volume(part) > 0 for part in lofted_parts(spec))
-    assert scene.warnings == []
-
-
-def test_moving_parts_turn_in_images():
-    """Flaps and nacelles would stand still in images, or turn about another line."""
-    with Simulation("flat") as sim:
-        vehicle = sim.add(Multirotor("tiltrotor", position=(1.0, 2.0, 3.0), sensors={}))
-        sim.step()
-        vehicle.columns["joint_angle"][...] = 0.0
-        before = sim.visuals.snapshot(0.0).object_poses
-        names = list(vehicle.spec.joints)
-        vehicle.columns["joint_angle"][0, names.index("right_tilt")] = np.pi / 2
-        vehicle.columns["joint_angle"][0, names.index("elevator")] = 0.3
-        after = sim.visuals.snapshot(0.0).object_poses
-    moved = {path.rsplit("/", 1)[1] for path in before if not np.array_equal(before[path], after[path])}
-    assert moved == {"rotor0", "joint_right_tilt", "joint_elevator"}
-    body = before["/World/tiltrotor/body"]
-    rotor = np.linalg.inv(body) @ after["/World/tiltrotor/rotor0"]
-    # 50 mm above the hinge before, 50 mm in front of it afterwards, and the thrust forward.
-    np.testing.assert_allclose(rotor[:3, 3], (0.40, -0.35, 0.02), atol=1e-9)
-    np.testing.assert_allclose(rotor[:3, 2], (1.0, 0.0, 0.0), atol=1e-9)
-    turned = np.linalg.inv(body) @ after["/World/tiltrotor/joint_elevator"]
-    np.testing.assert_allclose(turned[:3, :3] @ (-1.0, 0.0, 0.0), (-np.cos(0.3), 0.0, np.sin(0.3)), atol=1e-9)
-    np.testing.assert_allclose(turned @ (-0.5, 0.2, 0.0, 1.0), (-0.5, 0.2, 0.0, 1.0), atol=1e-9)
 
 
 def test_wings_collide():
