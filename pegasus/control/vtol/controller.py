@@ -29,8 +29,8 @@ from pegasus.core.placement import Copies
 from pegasus.core.steady_loads import Conditions
 
 _log = logging.getLogger(__name__)
-_HOVER_TILT = 0.35
-"""Largest tilt in hover [rad]."""
+_TAIL_TILT, _LEVEL_TILT = 0.6, 0.35
+"""Largest tilt in hover [rad], of what stands on its tail, whose wings meet the wind, and of others."""
 _TAIL_TIME, _LEVEL_TIME = 4.0, 1.5
 """Time of a transition at least, of what stands on its tail and of others [s]."""
 _BRAKING = 1.2
@@ -81,7 +81,7 @@ class VtolController(WingedController):
         super().__post_init__()
         try:
             self._hover = GeometricController(
-                hold(height=1.0), **{"tilt_limit": _HOVER_TILT, **(self.hover or {})}
+                hold(height=1.0), **(self.hover or {})
             )
         except TypeError:
             allowed = "must hold parameters of a geometric controller"
@@ -111,6 +111,8 @@ class VtolController(WingedController):
         )
         """Airspeeds and distances of its legs."""
         self._hover.derive(tuning)
+        if "tilt_limit" not in (self.hover or {}):
+            self._hover.tilt_limit = _TAIL_TILT if figures.tail else _LEVEL_TILT
         self.gains = VtolGains(
             wings=gains_of(self, wings, paces, air.density, air.gravity),
             hover=parameters_of(self._hover),

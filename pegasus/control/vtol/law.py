@@ -49,6 +49,9 @@ _UPRIGHT = 0.3
 """Least vertical component of the rotors' axis by which their lift is found."""
 _BRAKING = 1.5
 """Deceleration by which a hover is planned to stop [m/s^2]."""
+_LEASH = 2.0
+"""Largest distance of the target of a hover [m]."""
+_TINY = 1e-6
 _THINNEST = 0.01
 """Least air density [kg/m^3]."""
 _SLOWEST = 0.2
@@ -158,10 +161,9 @@ def vtol_law(
         rates = still
 
     # Flight on the rotors.
-    target = motion.position if hovers == 0.0 else approached(own, leg, motion, state, elapsed)
-    velocity = still
-    if hovers == 1.0 and elapsed > 0.0:
-        velocity = (target - state.target) * (1.0 / elapsed)
+    target, velocity = motion.position, still
+    if hovers == 1.0:
+        target, velocity = approached(own, leg, motion, state, elapsed)
     dynamics = (gravity, p.max_lift, p.plane.mass, *p.inertia, 0.0, 0.0, 0.0, 0.0, 0.0)
     body = Body(motion.position, q, motion.velocity, motion.angular_velocity, *dynamics)
     setpoint = Setpoint(target, velocity, still, still, aim, 0.0)
@@ -372,8 +374,12 @@ def sum_of(values: list[Real]) -> Real:
     return total
 
 
-def approached(own: VtolGains, leg: Leg, motion: Motion, state: VtolState, elapsed: Real) -> Vec3:
-    """Return the target of a hover after a step: it moves to the place of the leg, and stops there.
+def approached(
+    own: VtolGains, leg: Leg, motion: Motion, state: VtolState, elapsed: Real
+) -> tuple[Vec3, Vec3]:
+    """Return target [m] and velocity [m/s] of a hover: it moves to the place of the leg, and stops there.
+
+    It stays near the vehicle, which so flies no faster than the target after a disturbance.
 
     Args:
         own: Gains.
@@ -385,15 +391,18 @@ def approached(own: VtolGains, leg: Leg, motion: Motion, state: VtolState, elaps
     here = state.target
     off = leg.start - here
     apart = sqrt(off[0] * off[0] + off[1] * off[1])
-    speed = minimum(own.hover_speed, sqrt(2.0 * _BRAKING * apart))
-    ahead = minimum(speed * elapsed, apart) / maximum(apart, 1e-9)
+    speed = minimum(own.hover_speed, sqrt(2.0 * _BRAKING * apart)) / maximum(apart, _TINY)
     sinking = own.climb_speed
     if leg.kind == DESCENT and here[2] - leg.end[2] < _LOW:
         sinking = own.landing_speed
     slowing = sqrt(2.0 * _BRAKING * maximum(off[2], -off[2]))
-    rise = clamped(off[2], -minimum(sinking, slowing) * elapsed, minimum(own.climb_speed, slowing) * elapsed)
-    height = maximum(here[2] + rise, motion.position[2] - 2.0 * _SUNK)
-    return Vec3(here[0] + ahead * off[0], here[1] + ahead * off[1], height)
+    rise = clamped(slowing, 0.0, own.climb_speed) if off[2] > 0.0 else -clamped(slowing, 0.0, sinking)
+    velocity = Vec3(speed * off[0], speed * off[1], rise)
+    moved = here + velocity * elapsed - motion.position
+    far = sqrt(moved[0] * moved[0] + moved[1] * moved[1])
+    near = minimum(1.0, _LEASH / maximum(far, _TINY))
+    leashed = Vec3(near * moved[0], near * moved[1], clamped(moved[2], -2.0 * _SUNK, _LEASH))
+    return motion.position + leashed, velocity
 
 
 def ended(
