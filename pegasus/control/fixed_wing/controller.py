@@ -6,12 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from pegasus.base.components import require
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.fixed_wing.figures import PlaneFigures, figures_of
 from pegasus.control.fixed_wing.law import PlaneState, plane_law
 from pegasus.control.fixed_wing.legs import LAUNCH, Leg
-from pegasus.control.fixed_wing.tuning import gains_of, paces_of
+from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.core.steady_loads import Conditions
 
@@ -51,9 +50,17 @@ class PlaneController(WingedController):
         for name in ("airspeed", "approach_airspeed"):
             self.check_airspeed(name, self.figures)
         air = Conditions.of(vehicle.environment, np.zeros((1, 3)))
-        self.paces = paces_of(self, self.figures, air.density, air.gravity)
+        own = Wishes(
+            airspeed=self.airspeed,
+            loiter_radius=self.loiter_radius,
+            bank_limit=self.bank_limit,
+            approach_airspeed=self.approach_airspeed,
+            launch_speed=self.launch_speed,
+            glide_slope=self.glide_slope,
+        )
+        self.paces = paces_of(own, self.figures, air.density, air.gravity)
         """Airspeeds and distances of its legs."""
-        self.gains = gains_of(self, self.figures, self.paces, air.density, air.gravity)
+        self.gains = gains_of(own, self.figures, self.paces, air.density, air.gravity)
         """Gains that are flown."""
 
     @property

@@ -329,6 +329,8 @@ class Courses:
         """Time of the last step [s]; NaN before."""
         self.landed = np.zeros(count, dtype=bool)
         """Copies that have landed, shape (N,)."""
+        self.failed = np.zeros(count, dtype=bool)
+        """Copies that could not fly their courses, shape (N,)."""
         self.begun = False
 
     @property
@@ -345,7 +347,7 @@ class Courses:
     @property
     def reached(self) -> BoolArray:
         """Copies on the last leg of their courses, shape (N,)."""
-        return np.array([not course.coming for course in self.courses])
+        return np.array([not course.coming for course in self.courses]) & ~self.failed
 
     def heading(self, row: int, state: VehicleState) -> float:
         """Return the heading of a copy [rad]."""
@@ -359,6 +361,7 @@ class Courses:
 
     def take(self, row: int, legs: Sequence[Maker], state: VehicleState) -> Leg:
         """Replace the course of a copy, and return its first leg."""
+        self.failed[row] = False
         self.courses[row].coming = list(legs)
         return self.go_on(row, state)
 

@@ -35,7 +35,7 @@ _POINTS = 24
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the throttle at which the thrust is found."""
 _INCIDENCE = 0.8
-"""Largest angle between the body's x axis and that of the wings of a vehicle that flies along the former [rad]."""
+"""Largest angle of the wings to the body's x axis of a vehicle that flies along the latter [rad]."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class PlaneFigures:
 class StillAir:
     """Loads of a vehicle in still air by angle of attack, slip, rates, angles and speeds.
 
-    Its axes are those of flight on the wings: the body's, or those of a vehicle that stands on its tail turned
+    Its axes are those of flight on the wings: the body's, or, where it stands on its tail, those turned
     forward. Nacelles are tilted forward.
 
     Args:
@@ -125,6 +125,7 @@ class StillAir:
         speeds: Sequence[float] | None = None,
         airspeed: float = _SPEED,
     ) -> Loads:
+        """Return the loads; slip is the velocity to the left by the airspeed [m/s], rates are in [rad/s]."""
         angles, speeds = self.rest if angles is None else angles, self.still if speeds is None else speeds
         velocity = Vec3(airspeed * cos(alpha), airspeed * slip, -airspeed * sin(alpha))
         velocity, rates = rotate(self.frame, velocity), rotate(self.frame, Vec3(*rate))

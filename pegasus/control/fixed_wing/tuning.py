@@ -1,7 +1,7 @@
 """Gains and distances of a plane's controller, from the figures of the plane."""
 
 import math
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,15 +15,16 @@ _GENTLE = math.tan(math.radians(25.0))
 """Tangent of the bank of circles."""
 
 
-class Wishes(Protocol):
-    """Parameters of a controller from which the others follow."""
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """Parameters of a controller from which the others follow; see `PlaneController`."""
 
     airspeed: float | None
-    approach_airspeed: float | None
-    launch_speed: float | None
     loiter_radius: float | None
     bank_limit: float
-    glide_slope: float | None
+    approach_airspeed: float | None = None
+    launch_speed: float | None = None
+    glide_slope: float | None = None
 
 
 def paces_of(own: Wishes, p: PlaneFigures, air_density: float, g: float) -> Paces:

@@ -41,6 +41,8 @@ class WingedController(Backend):
     """Radius of circles [m]; that of a turn at 25 degrees of bank if None."""
     bank_limit: float = 0.8
     """Largest bank [rad]."""
+    paces: Paces = field(init=False, repr=False)
+    """Airspeeds and distances of its legs."""
     mission: Courses = field(init=False, repr=False)
     """Progress of the copies: `finished`, `landed`, `flying`."""
 
@@ -257,7 +259,7 @@ class WingedController(Backend):
 
         Args:
             point: Point of touch-down [m], shape (3,) or (M, 3); where each plane took off if None.
-            heading: Direction of the approach [rad]; by default that of a plane's take-off, or the shortest way.
+            heading: Direction of the approach [rad]; that of the take-off if None, of VTOL the shortest way.
             copies: Copies M; all if None.
         """
         mask = self._in_air(copies)

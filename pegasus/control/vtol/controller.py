@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +12,20 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.state import VehicleState
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.control_step import gains_of as parameters_of
 from pegasus.control.fixed_wing.course import Courses
-from pegasus.control.fixed_wing.legs import DESCENT, HOVER, STANDING, Leg
-from pegasus.control.fixed_wing.tuning import gains_of, paces_of
+from pegasus.control.fixed_wing.legs import DESCENT, HOVER, Leg
+from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided_commands import Command, rows_of_copies
 from pegasus.control.trajectories import hold
 from pegasus.control.vtol.course import VtolCourse, VtolCourses, VtolPaces
 from pegasus.control.vtol.figures import VtolFigures, vtol_figures_of
-from pegasus.control.vtol.law import TIMED_OUT, VtolGains, VtolState, vtol_law
+from pegasus.control.vtol.hover import TIMED_OUT
+from pegasus.control.vtol.law import vtol_law
+from pegasus.control.vtol.states import VtolGains, VtolState
 from pegasus.core.placement import Copies
 from pegasus.core.steady_loads import Conditions
 
@@ -73,16 +74,11 @@ class VtolController(WingedController):
         *("transition_airspeed", "blend_airspeed", "transition_acceleration", "transition_time"),
         *("transition_timeout", "hover_speed", "climb_speed", "landing_speed"),
     )
-    approach_airspeed: ClassVar[None] = None
-    launch_speed: ClassVar[None] = None
-    glide_slope: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            self._hover = GeometricController(
-                hold(height=1.0), **(self.hover or {})
-            )
+            self._hover = GeometricController(hold(height=1.0), **(self.hover or {}))
         except TypeError:
             allowed = "must hold parameters of a geometric controller"
             raise ConfigError(allowed, field="hover", value=self.hover) from None
@@ -97,13 +93,14 @@ class VtolController(WingedController):
         for name in ("airspeed", "transition_airspeed"):
             self.check_airspeed(name, wings)
         air = Conditions.of(vehicle.environment, np.zeros((1, 3)))
-        paces = paces_of(self, wings, air.density, air.gravity)
+        own = Wishes(airspeed=self.airspeed, loiter_radius=self.loiter_radius, bank_limit=self.bank_limit)
+        paces = paces_of(own, wings, air.density, air.gravity)
         over = self.transition_airspeed or min(1.2 * wings.least_airspeed, paces.airspeed)
         blend = self.blend_airspeed or 0.8 * over
         require(blend < over, "blend_airspeed", blend, f"must be below transition_airspeed, {over:.3g} m/s")
         time = self.transition_time or (_TAIL_TIME if figures.tail else _LEVEL_TIME)
         expected = max(time, over / self.transition_acceleration)
-        self.paces: VtolPaces = VtolPaces(
+        self.paces = VtolPaces(
             **asdict(paces),
             height=self.height,
             transition_distance=0.5 * over * expected,
@@ -114,7 +111,7 @@ class VtolController(WingedController):
         if "tilt_limit" not in (self.hover or {}):
             self._hover.tilt_limit = _TAIL_TILT if figures.tail else _LEVEL_TILT
         self.gains = VtolGains(
-            wings=gains_of(self, wings, paces, air.density, air.gravity),
+            wings=gains_of(own, wings, paces, air.density, air.gravity),
             hover=parameters_of(self._hover),
             transition_airspeed=over,
             blend_airspeed=blend,
@@ -138,6 +135,9 @@ class VtolController(WingedController):
         ahead = np.array([math.cos(up), 0.0, math.sin(up)])
         return VtolCourses([VtolCourse(self.paces) for _ in range(count)], ahead)
 
+    def _course(self, row: int) -> VtolCourse:
+        return cast("VtolCourse", self.mission.courses[row])
+
     def note(self, row: int, leg: Leg) -> None:
         """Begin to count the time on a leg; see `WingedController.note`."""
         super().note(row, leg)
@@ -147,7 +147,7 @@ class VtolController(WingedController):
         """Begin the next legs of copies whose legs are over, and the hover of those that failed."""
         for row in np.flatnonzero(over == TIMED_OUT).tolist():
             assert self.mission.state is not None
-            self._take(row, [self.mission.courses[row].hover()], self.mission.state)  # type: ignore[attr-defined]
+            self._take(row, [self._course(row).hover()], self.mission.state)
             self.mission.failed[row] = True
             _log.warning("%s, copy %d: %s", self.flyer_name, row, self.reason(row))
         super().go_on(np.where(over == TIMED_OUT, 0.0, over))
@@ -177,14 +177,14 @@ class VtolController(WingedController):
         near = [
             kinds[row] in (HOVER, DESCENT)
             and state is not None
-            and not self.mission.courses[row].is_far(target, state.position[row])  # type: ignore[attr-defined]
+            and not self._course(row).is_far(target, state.position[row], back=False)
             for row, target in zip(rows.tolist(), targets, strict=True)
         ]
         if not all(near):
             far = ~np.array(near)
             super().goto(targets[far], speed=speed, copies=rows[far])
         for row, target in zip(rows[near].tolist(), targets[near], strict=True):
-            course: Any = self.mission.courses[row]
+            course = self._course(row)
             self._order(row, [course.hover(target.copy(), duration=0.0), course.hover(target.copy())])
         return self._command("goto", mask)
 
@@ -192,5 +192,5 @@ class VtolController(WingedController):
         """Hover where the vehicles are, or come to rest."""
         mask = self._in_air(copies)
         for row in np.flatnonzero(mask).tolist():
-            self._order(row, [self.mission.courses[row].hover()])  # type: ignore[attr-defined]
+            self._order(row, [self._course(row).hover()])
         return self._command("hold", mask)

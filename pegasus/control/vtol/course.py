@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array
 from pegasus.contracts.state import VehicleState
 from pegasus.control.fixed_wing.course import FAR, Course, Courses, Maker, Paces, direction, world_vector
 from pegasus.control.fixed_wing.legs import BACK, CIRCLE, DESCENT, HOVER, LINE, STANDING, TRANSITION, Leg
@@ -67,13 +67,20 @@ class VtolCourse(Course):
         """Return None: it lands the shortest way."""
         return None
 
-    def is_far(self, place: Array, here: Array) -> bool:
-        """Return whether it is worth while to fly to a place [m] on the wings."""
-        both = self.paces.transition_distance + self.paces.back_distance
-        return math.dist(place[:2], here[:2]) > 1.5 * both
+    def is_far(self, place: Array, here: Array, *, back: bool) -> bool:
+        """Return whether a place [m] is far enough to fly there on the wings.
+
+        Args:
+            place: The place [m].
+            here: Position [m].
+            back: Whether it hovers there.
+        """
+        own = self.paces
+        least = 1.5 * own.transition_distance + (own.back_distance if back else 0.0)
+        return math.dist(place[:2], here[:2]) > least
 
     def landing(self, point: Array, heading: float | None, here: Array) -> list[Maker]:
-        """Return the legs of a landing: on the wings to where it goes back to hover, to above the point, and down.
+        """Return the legs of a landing: on the wings if it is far, in hover to above the point, and down.
 
         Args:
             point: Point of touch-down [m].
@@ -82,15 +89,15 @@ class VtolCourse(Course):
         """
         way = math.atan2(*(point - here)[1::-1].tolist()) if heading is None else heading
         height = max(min(float(here[2] - point[2]), self.paces.height), 2.0)
-        above = point + (0.0, 0.0, height)
+        above = point + np.array([0.0, 0.0, height])
         gate = above - self.paces.back_distance * direction(way)
-        line = [self.line(gate)] if self.is_far(point, here) else []
+        line = [self.line(gate)] if self.is_far(point, here, back=True) else []
         return [*line, self.hover(above, duration=0.0), partial(_descending, point), _stopped]
 
 
 def _rising(height: float, lead: float, course: Course, here: Array, heading: float) -> Leg:
     course.home, course.home_heading = here, heading
-    return _hover(here + (0.0, 0.0, height), heading, 0.0, lead)
+    return _hover(here + np.array([0.0, 0.0, height]), heading, 0.0, lead)
 
 
 def _hovering(
@@ -110,7 +117,7 @@ def _changing(kind: float, way: float | None, course: Course, here: Array, headi
 
 
 def _descending(point: Array, course: Course, here: Array, heading: float) -> Leg:
-    deep = point - (0.0, 0.0, _DEEP)
+    deep = point - np.array([0.0, 0.0, _DEEP])
     return Leg(DESCENT, world_vector(deep), world_vector(point + direction(heading)), 0.0, 0.0, 0.0)
 
 
@@ -129,13 +136,6 @@ class VtolCourses(Courses):
     def __init__(self, courses: Sequence[VtolCourse], ahead: Array) -> None:
         super().__init__(courses)
         self._ahead = ahead
-        self.failed = np.zeros(len(courses), dtype=bool)
-        """Copies whose transition has failed, shape (N,)."""
-
-    @property
-    def reached(self) -> BoolArray:
-        """Copies on the last leg of their courses, shape (N,)."""
-        return super().reached & ~self.failed
 
     def heading(self, row: int, state: VehicleState) -> float:
         """Return the heading of a copy, on the wings that of the axis of flight [rad]."""
@@ -143,11 +143,6 @@ class VtolCourses(Courses):
             return super().heading(row, state)
         nose = (state.rotation[row] * self._ahead).sum(axis=1)
         return math.atan2(nose[1], nose[0])
-
-    def take(self, row: int, legs: Sequence[Maker], state: VehicleState) -> Leg:
-        """Replace the course of a copy, and return its first leg."""
-        self.failed[row] = False
-        return super().take(row, legs, state)
 
     def go_on(self, row: int, state: VehicleState) -> Leg:
         """Begin the next leg of a copy, or the transition to it, and return it."""

@@ -85,7 +85,8 @@ def vtol_figures_of(vehicle: MachineVehicle) -> tuple[VtolFigures, Tuning]:
     idle = [float(loads.idle[joint.channel]) for joint in machine.joints]
     ahead = [float(air.search.forward[joint.channel]) for joint in machine.joints]
     carriers = {e.joint for e in machine.elements if e.joint is not None}
-    sense = [math.copysign(1.0, a - i) if k in carriers else 0.0 for k, (a, i) in enumerate(zip(ahead, idle))]
+    tilts = [a - i if k in carriers else 0.0 for k, (a, i) in enumerate(zip(ahead, idle, strict=True))]
+    sense = [math.copysign(1.0, tilt) if tilt else 0.0 for tilt in tilts]
 
     def wrench(k: int, angles: list[float], airspeed: float = 0.0) -> Array:
         """Return torque and force along z and x of a rotor at its largest speed."""
