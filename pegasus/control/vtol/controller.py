@@ -34,8 +34,6 @@ _TAIL_TILT, _LEVEL_TILT = 0.6, 0.35
 """Largest tilt in hover [rad], of what stands on its tail, whose wings meet the wind, and of others."""
 _TAIL_TIME, _LEVEL_TIME = 4.0, 1.5
 """Time of a transition at least, of what stands on its tail and of others [s]."""
-_BRAKING = 1.2
-"""Deceleration of a transition back that is expected [m/s^2]."""
 
 
 @dataclass(eq=False)
@@ -58,6 +56,8 @@ class VtolController(WingedController):
     transition_timeout: float | None = None
     """Time after which a transition has failed, and it hovers again [s]; three times the expected one if
     None."""
+    back_deceleration: float = 1.1
+    """Deceleration of a transition back that is expected, by which it begins in time [m/s^2]."""
     hover_speed: float = 4.0
     """Largest speed over the ground in hover [m/s]."""
     climb_speed: float = 2.0
@@ -72,7 +72,7 @@ class VtolController(WingedController):
     positive: ClassVar[tuple[str, ...]] = (
         *WingedController.positive,
         *("transition_airspeed", "blend_airspeed", "transition_acceleration", "transition_time"),
-        *("transition_timeout", "hover_speed", "climb_speed", "landing_speed"),
+        *("transition_timeout", "back_deceleration", "hover_speed", "climb_speed", "landing_speed"),
     )
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class VtolController(WingedController):
             **asdict(paces),
             height=self.height,
             transition_distance=0.5 * over * expected,
-            back_distance=0.5 * paces.airspeed**2 / _BRAKING,
+            back_distance=0.5 * paces.airspeed**2 / self.back_deceleration,
         )
         """Airspeeds and distances of its legs."""
         self._hover.derive(tuning)
@@ -117,6 +117,7 @@ class VtolController(WingedController):
             blend_airspeed=blend,
             transition_acceleration=self.transition_acceleration,
             transition_time=time,
+            back_deceleration=self.back_deceleration,
             transition_timeout=self.transition_timeout or 3.0 * expected,
             hover_speed=self.hover_speed,
             climb_speed=self.climb_speed,

@@ -87,12 +87,13 @@ class VtolCourse(Course):
             heading: Direction of the approach [rad]; the shortest way if None.
             here: Position [m].
         """
-        way = math.atan2(*(point - here)[1::-1].tolist()) if heading is None else heading
         height = max(min(float(here[2] - point[2]), self.paces.height), 2.0)
         above = point + np.array([0.0, 0.0, height])
-        gate = above - self.paces.back_distance * direction(way)
-        line = [self.line(gate)] if self.is_far(point, here, back=True) else []
-        return [*line, self.hover(above, duration=0.0), partial(_descending, point), _stopped]
+        lines = [self.line(above)] if self.is_far(point, here, back=True) else []
+        if heading is not None:
+            gate = above - 2.0 * self.paces.back_distance * direction(heading)
+            lines = [self.line(gate), self.line(above, gate)]
+        return [*lines, self.hover(above, duration=0.0), partial(_descending, point), _stopped]
 
 
 def _rising(height: float, lead: float, course: Course, here: Array, heading: float) -> Leg:
@@ -160,4 +161,12 @@ class VtolCourses(Courses):
                 course.coming[:0] = [*rise, partial(_changing, TRANSITION, way)]
             elif leg.kind in (HOVER, DESCENT) and was in (LINE, CIRCLE, TRANSITION):
                 course.coming.insert(0, partial(_changing, BACK, None))
-        return super().go_on(row, state)
+        made = super().go_on(row, state)
+        if (
+            made.kind == LINE
+            and course.coming
+            and course.coming[0](course, here, 0.0).kind in (HOVER, DESCENT)
+        ):
+            # It ends where the way back to hover begins.
+            self.columns["radius"][row] = 1.0
+        return made

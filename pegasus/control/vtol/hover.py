@@ -21,7 +21,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.control.control_step import Body, lead_compensation
 from pegasus.control.fixed_wing.attitude import HIGHEST_LIFT
-from pegasus.control.fixed_wing.legs import BACK, DESCENT, HOVER, TRANSITION, Leg
+from pegasus.control.fixed_wing.legs import BACK, DESCENT, HOVER, LINE, TRANSITION, Leg, Track
 from pegasus.control.geometric import attitude_torque
 from pegasus.control.mission_step import Motion
 from pegasus.control.vtol.figures import VtolFigures
@@ -209,6 +209,7 @@ def approached(
 def ended(
     own: VtolGains,
     leg: Leg,
+    track: Track,
     motion: Motion,
     target: Vec3,
     nose: Vec3,
@@ -217,11 +218,12 @@ def ended(
     share: Real,
     time: Real,
 ) -> Real:
-    """Return how a leg of hover or of a transition ends, 0 while it goes on.
+    """Return how a leg of hover or of a transition, or the last line before one ends; 0 while it goes on.
 
     Args:
         own: Gains.
         leg: Present leg.
+        track: Guidance along it.
         motion: State of the vehicle.
         target: Target of the hover [m].
         nose: Axis of flight in the world.
@@ -245,8 +247,10 @@ def ended(
             over = DONE
         elif time > own.transition_timeout:
             over = TIMED_OUT
-    if leg.kind == BACK and share <= 0.0:
-        level = sqrt(motion.velocity[0] * motion.velocity[0] + motion.velocity[1] * motion.velocity[1])
-        if level < own.hover_speed or forward < 0.5 * own.blend_airspeed or time > own.transition_timeout:
-            over = DONE
+    level = sqrt(motion.velocity[0] * motion.velocity[0] + motion.velocity[1] * motion.velocity[1])
+    if leg.kind == LINE and leg.radius > 0.0 and track.left < 0.5 * level * level / own.back_deceleration:
+        over = DONE
+    slow = level < own.hover_speed or forward < 0.5 * own.blend_airspeed
+    if leg.kind == BACK and share <= 0.0 and (slow or time > own.transition_timeout):
+        over = DONE
     return over

@@ -20,7 +20,7 @@ from pegasus.base.tracing import Signal
 from pegasus.control.control_step import Body
 from pegasus.control.fixed_wing.attitude import attitude_control
 from pegasus.control.fixed_wing.law import PlaneState, energy_control, is_over, replaced, tracked
-from pegasus.control.fixed_wing.legs import BACK, DESCENT, HOVER, STANDING, TRANSITION, Leg
+from pegasus.control.fixed_wing.legs import BACK, DESCENT, HOVER, LINE, STANDING, TRANSITION, Leg
 from pegasus.control.geometric import geometric_law
 from pegasus.control.mission_step import Motion, Setpoint
 from pegasus.control.vtol.figures import WRENCH, VtolFigures
@@ -132,8 +132,8 @@ def vtol_law(
         time=state.time + elapsed,
     )
     over = is_over(own.wings, p.plane, leg, track, motion, airspeed)
-    if hovers + changes > 0.0:
-        over = ended(own, leg, motion, target, nose, aim, forward, share, state.time)
+    if hovers + changes > 0.0 or (leg.kind == LINE and leg.radius > 0.0):
+        over = ended(own, leg, track, motion, target, nose, aim, forward, share, state.time)
     if leg.kind == STANDING:
         over, setpoint = 0.0, Setpoint(motion.position, still, still, still, aim, 0.0)
         made = VtolState(0.0, 0.0, 0.0, still, still, still, motion.position, 0.0, 0.0)

@@ -24,6 +24,8 @@ class VtolGains:
     """Acceleration ahead [m/s^2]."""
     transition_time: float
     """Least time in which it turns forward, and control passes between rotors and surfaces [s]."""
+    back_deceleration: float
+    """Deceleration of a transition back that is expected [m/s^2]."""
     transition_timeout: float
     """Longest time of a transition [s]."""
     hover_speed: float
