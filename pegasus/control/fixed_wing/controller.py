@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from pegasus.base.components import require
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.fixed_wing.figures import PlaneFigures, figures_of
 from pegasus.control.fixed_wing.law import PlaneState, plane_law
-from pegasus.control.fixed_wing.legs import LAUNCH, Leg
+from pegasus.control.fixed_wing.legs import LAUNCH, RUN, Leg
 from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.core.steady_loads import Conditions
@@ -33,6 +34,10 @@ class PlaneController(WingedController):
     """Airspeed at which a catapult or a hand lets it go [m/s]; 1.2 times the least one if None."""
     launch_acceleration: float = 40.0
     """Acceleration of the catapult or the hand [m/s^2]."""
+    takeoff_run: bool = False
+    """Whether it takes off by a run on its wheels, to `launch_speed`, instead of being launched."""
+    run_acceleration: float = 2.0
+    """Acceleration of the run, as far as the thrust allows [m/s^2]."""
     glide_slope: float | None = None
     """Height by distance of the approach; 0.1, or less if the plane glides farther, if None."""
 
@@ -40,7 +45,7 @@ class PlaneController(WingedController):
     law_state = PlaneState
     positive: ClassVar[tuple[str, ...]] = (
         *WingedController.positive,
-        *("approach_airspeed", "launch_speed", "launch_acceleration", "glide_slope"),
+        *("approach_airspeed", "launch_speed", "launch_acceleration", "run_acceleration", "glide_slope"),
     )
 
     def derive(self, vehicle: MachineVehicle) -> None:
@@ -49,6 +54,8 @@ class PlaneController(WingedController):
         """Figures of the plane."""
         for name in ("airspeed", "approach_airspeed"):
             self.check_airspeed(name, self.figures)
+        wheels = vehicle.parameters[0].airframe.wheels
+        require(bool(wheels) or not self.takeoff_run, "takeoff_run", True, f"{vehicle.name} has no wheels")
         air = Conditions.of(vehicle.environment, np.zeros((1, 3)))
         own = Wishes(
             airspeed=self.airspeed,
@@ -57,6 +64,8 @@ class PlaneController(WingedController):
             approach_airspeed=self.approach_airspeed,
             launch_speed=self.launch_speed,
             glide_slope=self.glide_slope,
+            launch_kind=RUN if self.takeoff_run else LAUNCH,
+            run_acceleration=self.run_acceleration,
         )
         self.paces = paces_of(own, self.figures, air.density, air.gravity)
         """Airspeeds and distances of its legs."""

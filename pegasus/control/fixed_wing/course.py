@@ -12,14 +12,14 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.trajectory import Point, Trajectory
-from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, DESCENT, GLIDE, LAUNCH, LINE, STANDING, Leg
+from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, DESCENT, GLIDE, LINE, STANDING, Leg
 from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 
 _NAMES = (
     *("idle", "launch", "climb", "line", "circle", "approach"),
-    *("hover", "transition", "back_transition", "descent"),
+    *("hover", "transition", "back_transition", "descent", "run"),
 )
 """Names of the segments by kind of leg."""
 _TURN = 0.1
@@ -45,7 +45,9 @@ class Paces:
     approach_airspeed: float
     """Airspeed of the approach [m/s]."""
     launch_speed: float
-    """Airspeed at which the launch ends [m/s]."""
+    """Airspeed at which the launch, or the run on wheels, ends [m/s]."""
+    launch_kind: float
+    """Kind of leg of the launch, `LAUNCH` or `RUN`."""
     turn_radius: float
     """Radius of turns at corners [m]."""
     loiter_radius: float
@@ -213,7 +215,9 @@ class Course:
 def _launched(course: Course, here: Array, heading: float) -> Leg:
     course.home, course.home_heading = here, heading
     ahead = here + FAR * direction(heading)
-    return Leg(LAUNCH, world_vector(here), world_vector(ahead), 0.0, 0.0, course.paces.launch_speed)
+    return Leg(
+        course.paces.launch_kind, world_vector(here), world_vector(ahead), 0.0, 0.0, course.paces.launch_speed
+    )
 
 
 def _climbing(height: float, course: Course, here: Array, heading: float) -> Leg:
