@@ -57,6 +57,7 @@ def test_it_goes_over_to_the_wings_and_back(model, wind):
         lifting = vehicle.columns["command"][0, [1, 3]]
         airspeed = np.linalg.norm(vehicle.state.velocity[0] - vehicle.columns["wind"][0])
         back = tracked(sim, vehicle, pilot, pilot.land(), 200.0)
+        sim.run(duration=0.1)
         landed = vehicle.state.position[0]
         still = not vehicle.columns["command"][0, :4].any()
     assert on_wings == 1.0
