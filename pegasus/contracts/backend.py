@@ -228,6 +228,7 @@ BACKENDS: Registry[Backend] = Registry(
         "geometric": "pegasus.control.geometric:GeometricController",
         "cascaded_pid": "pegasus.control.cascaded_pid:CascadedPIDController",
         "plane": "pegasus.control.fixed_wing.controller:PlaneController",
+        "vtol": "pegasus.control.vtol.controller:VtolController",
         "policy": "pegasus.learn.policy_controller:PolicyController",
         "px4": "pegasus.backends.px4.px4:PX4",
         "ardupilot": "pegasus.backends.ardupilot.ardupilot:ArduPilot",

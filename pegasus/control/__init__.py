@@ -11,6 +11,7 @@ from pegasus.control.geometric import GeometricController
 from pegasus.control.guided import GuidedController, GuidedPIDController
 from pegasus.control.mission import Mission
 from pegasus.control.mission_step import Setpoint
+from pegasus.control.vtol.controller import VtolController
 
 __all__ = [
     "Allocation",
@@ -26,6 +27,7 @@ __all__ = [
     "PlaneController",
     "Reference",
     "Setpoint",
+    "VtolController",
     "torque_of",
     "trajectories",
 ]

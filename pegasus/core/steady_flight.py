@@ -92,9 +92,10 @@ class SteadySearch:
         self.scale = np.where(loads.is_joint, 0.5 * (loads.high - loads.low), loads.high)
         axes = [array_of(surface.x) for surface in machine.surfaces]
         ahead = np.mean(axes, axis=0) if axes else np.array([1.0, 0.0, 0.0])
-        self._alpha = math.atan2(-ahead[2], ahead[0])
+        self.alpha = math.atan2(-ahead[2], ahead[0])
         """Angle of attack of flight along the axes of the surfaces [rad]."""
-        self._ahead = np.array([math.cos(self._alpha), 0.0, -math.sin(self._alpha)])
+        self.ahead = np.array([math.cos(self.alpha), 0.0, -math.sin(self.alpha)])
+        """Unit vector of this flight in the body frame, shape (3,)."""
         self._carriers = {e.joint for e in machine.elements if e.joint is not None}
         self.forward = loads.idle.copy()
         """Commands at rest with nacelles tilted forward, shape (U,)."""
@@ -103,14 +104,15 @@ class SteadySearch:
         carried = [machine.joints[k].channel for k in self._carriers]
         self._deflects: BoolArray = loads.is_joint.copy()
         self._deflects[carried] = False
-        self._drives: BoolArray = np.zeros(len(loads.low), dtype=bool)
+        self.drives: BoolArray = np.zeros(len(loads.low), dtype=bool)
+        """True for the channels of rotors that drive along this flight, shape (U,)."""
         for element in loads.posed(self.forward).elements:
-            self._drives[element.channel] = float(array_of(element.z) @ self._ahead) > _ALONG
+            self.drives[element.channel] = float(array_of(element.z) @ self.ahead) > _ALONG
 
     def _forward_angle(self, k: int) -> float:
         """Return the angle of a joint at which its rotors push most along the flight [rad]."""
         machine = self.loads.machine
-        joint, ahead = machine.joints[k], self._ahead
+        joint, ahead = machine.joints[k], self.ahead
         along = across = 0.0
         for element in machine.elements:
             if element.joint == k:
@@ -131,7 +133,7 @@ class SteadySearch:
         """Return the steady flight, or what comes next to it; see `pegasus.core.trim.trim`."""
         best: Found | None = None
         for winged in (True, False):
-            if winged and not (self._drives.any() or climb is None):
+            if winged and not (self.drives.any() or climb is None):
                 continue
             search = self._search(winged, climb)
             found = self._found(search, airspeed, turn_rate)
@@ -150,7 +152,7 @@ class SteadySearch:
 
     def at_any_speed(self) -> Found:
         """Return a level flight or a glide on the wings at any airspeed, or what comes next to it."""
-        angle = np.array([self._alpha + 0.1, 0.0, 0.0, 0.0, 1.0, 0.0])
+        angle = np.array([self.alpha + 0.1, 0.0, 0.0, 0.0, 1.0, 0.0])
         force = self.loads.surface_force(self._flight(1.0, angle, 0.0), self.forward)
         lift = float(force @ body_from_path(angle)[:, 2])
         guess = math.sqrt(self.loads.weight / lift) if lift > 0.0 else _STALL_SPEED
@@ -180,18 +182,18 @@ class SteadySearch:
         low, high, rest = loads.low.copy(), loads.high.copy(), (self.forward if winged else loads.idle).copy()
         cost = np.ones(len(low))
         if winged:
-            free = self._deflects if climb is None else self._deflects | self._drives
+            free = self._deflects if climb is None else self._deflects | self.drives
             low[~free], high[~free] = rest[~free], rest[~free]
-            cost[self._drives] = _CHEAP
+            cost[self.drives] = _CHEAP
         share = 0.5
         if not winged:
             # As in hover.
             share = min(math.sqrt(loads.weight / max(loads.largest_lift(), loads.weight)), 1.0)
         start = np.where(loads.is_joint, rest, np.clip(share * loads.high, low, high))
-        if not winged and not self._drives.all():
-            start[self._drives] = np.clip(0.1 * loads.high, low, high)[self._drives]
+        if not winged and not self.drives.all():
+            start[self.drives] = np.clip(0.1 * loads.high, low, high)[self.drives]
         climbs = (-1.4, 0.2) if climb is None else (climb, climb)
-        alpha = self._alpha + 0.05 if winged else 0.0
+        alpha = self.alpha + 0.05 if winged else 0.0
         path = [alpha, 0.0, 0.0, -0.1 if climb is None else climb, 1.0, 0.0]
         return Search(
             low=np.concatenate([[alpha - 1.6, -0.5, -1.5, climbs[0], 1.0, -1.0], low / self.scale]),
@@ -222,7 +224,7 @@ class SteadySearch:
         """
         if not self.loads.machine.surfaces:
             return None
-        angles, lift = (self._alpha + _STALL_ANGLES).tolist(), [-math.inf]
+        angles, lift = (self.alpha + _STALL_ANGLES).tolist(), [-math.inf]
         while len(lift) <= len(angles) and not lift[-1] < max(lift):
             lift.append(self.lift(angles[len(lift) - 1]))
         if not lift[-1] < max(lift):

@@ -102,6 +102,40 @@ def test_a_mission_from_launch_to_landing():
     assert -0.8 < velocity[2] < 0.0
 
 
+@pytest.mark.parametrize(
+    ("wind", "aside"), [((0.0, 0.0, 0.0), 0.3), ((-4.0, 0.5, 0.0), 3.0)], ids=["calm", "wind"]
+)
+def test_a_run_on_wheels_ends_in_the_air(wind, aside):
+    """If this fails, the plane leaves the runway, noses over, or rotates without a margin over stall."""
+    pilot = PlaneController(takeoff_run=True)
+    world = load_world("airfield")[0].model_copy(
+        update={"wind": {"model": "constant", "mean_velocity": wind}}
+    )
+    with Simulation(world, seed=1) as sim:
+        plane = sim.add(
+            Multirotor("plane", sensors={}, position=(-150.0, 0.0, 0.3), heading=0.0, backends=[pilot])
+        )
+        sim.run(duration=1.5)
+        ground = plane.state.position[0, 2]
+        order = pilot.takeoff(height=25.0)
+        rolled, lifted = [], None
+        for x, v in observed(sim, plane, 25.0):
+            if pilot.mission.segment == "run":
+                rolled.append((x[0, 1], x[0, 2] - ground, abs(plane.state.rotation[0, 2, 1])))
+            elif lifted is None:
+                lifted = v[0]
+            if order.done.all():
+                break
+        assert order.done.all()
+        assert pilot.mission.segment == "circle"
+        pilot.goto([200.0, 100.0, 30.0]).wait(sim)
+    off, height, roll = np.abs(rolled).max(axis=0)
+    assert off < aside
+    assert height < 0.15
+    assert roll < 0.05
+    assert lifted > 1.15 * pilot.figures.least_airspeed
+
+
 def test_a_steep_climb_does_not_stall():
     """If this fails, the nose is raised for the height until the wings stall."""
     pilot = PlaneController(airspeed=11.0)
@@ -209,6 +243,7 @@ def test_compiled_and_python_give_the_same_bits():
         ({"airspeed": -1.0}, r"airspeed = -1\.0: must be above 0"),
         ({"bank_limit": 1.5}, r"bank_limit = 1\.5: must be above 0, to 1\.2 rad"),
         ({"height": 0.0}, r"height = 0\.0: must be above 0"),
+        ({"run_acceleration": 0.0}, r"run_acceleration = 0\.0: must be above 0"),
         ({"trajectory": trajectories.hold(height=20.0, duration=3.0)}, r"hold\.duration"),
     ],
 )
@@ -229,6 +264,13 @@ def test_what_is_no_plane_is_named(model, message):
     """If this fails, a multirotor gets the controller of a plane and falls."""
     with pytest.raises(ConfigError, match=message), Simulation("flat") as sim:
         sim.add(Multirotor(model, backends=[PlaneController()]))
+
+
+def test_a_run_needs_wheels():
+    """If this fails, a plane without wheels slides on its belly."""
+    message = r"takeoff_run = True: aerosonde has no wheels"
+    with pytest.raises(ConfigError, match=message), Simulation("flat") as sim:
+        sim.add(Multirotor("aerosonde", backends=[PlaneController(takeoff_run=True)]))
 
 
 def test_calls_on_the_ground_are_refused():

@@ -72,6 +72,8 @@ class PlaneGains:
     """Angular acceleration by rate error [1/s]."""
     rate_integral_gain: float
     """Its rate [1/s^2]."""
+    run_acceleration: float
+    """Acceleration of a run on wheels [m/s^2]."""
     flare_time: float
     """Time constant of the height in the flare [s]."""
 

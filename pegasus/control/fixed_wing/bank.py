@@ -12,7 +12,6 @@ from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import column, structure, uniform, uniform_values
 from pegasus.base.tracing.launches import Part, program_of, rows_of
 from pegasus.contracts.backend import BackendBank
-from pegasus.control.fixed_wing.law import PlaneState, plane_law
 from pegasus.control.fixed_wing.legs import Leg
 from pegasus.control.mission_step import Motion, setpoint_arrays
 from pegasus.core.backend_bank import Driven
@@ -62,7 +61,7 @@ class PlaneBank(BackendBank):
                 controller.go_on(over)
 
     def _arrange(self) -> None:
-        found: dict[Any, tuple[Any, list[Part]]] = {}
+        found: dict[Any, tuple[Any, Any, list[Part]]] = {}
         self._over = []
         for vehicle, controller, first in self._driven:
             controller.rearranged = False
@@ -80,15 +79,15 @@ class PlaneBank(BackendBank):
                 **{"elapsed": self._elapsed, "command": vehicle.columns["command"], "over": over},
                 **{"event": self._event, "fault": self._fault},
             }
-            kind = tuple(map(structure, given))
-            found.setdefault(kind, (given, []))[1].append(Part(arrays, 0, count))
+            kind = controller.law, *map(structure, given)
+            found.setdefault(kind, (controller, given, []))[2].append(Part(arrays, 0, count))
         self._launches = []
-        for given, parts in found.values():
+        for controller, given, parts in found.values():
             program = program_of(
-                plane_law,
+                controller.law,
                 *given,
                 *(column("leg", Leg), column("motion", Motion), column("wind", Vec3), column("air_density")),
-                *(column("gravity", Vec3), column("state", PlaneState), uniform("elapsed", 0.0)),
+                *(column("gravity", Vec3), column("state", controller.law_state), uniform("elapsed", 0.0)),
                 outputs=("command", "setpoint", "state", "over", "event", "fault"),
                 count=rows_of(parts),
             )

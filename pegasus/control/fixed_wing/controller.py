@@ -1,186 +1,85 @@
-"""Controller of planes: its parameters and commands."""
+"""Controller of planes."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, cast
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
-from pegasus.base.errors import ConfigError
-from pegasus.contracts.backend import Backend, BackendBank
-from pegasus.contracts.estimator import Estimator
-from pegasus.contracts.state import Reference, VehicleState
-from pegasus.contracts.vehicle import MachineVehicle, Vehicle
-from pegasus.control.copy_values import rows_of_copies
-from pegasus.control.fixed_wing.course import Course, Courses, Maker, Paces
-from pegasus.control.fixed_wing.figures import figures_of
-from pegasus.control.fixed_wing.law import PlaneState
-from pegasus.control.fixed_wing.legs import LAUNCH, STANDING, Leg
-from pegasus.control.fixed_wing.tuning import gains_of, paces_of
-from pegasus.control.guided_commands import Command
-from pegasus.control.mission_step import arrays_of
-from pegasus.control.trajectories import trajectory_from_spec
-from pegasus.core.placement import Copies, chosen_copies
+from pegasus.contracts.vehicle import MachineVehicle
+from pegasus.control.fixed_wing.figures import PlaneFigures, figures_of
+from pegasus.control.fixed_wing.law import PlaneState, plane_law
+from pegasus.control.fixed_wing.legs import LAUNCH, RUN, Leg
+from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
+from pegasus.control.fixed_wing.winged import WingedController
+from pegasus.core.steady_loads import Conditions
 
 _ELEVATION = 0.3
 """Elevation of a launch [rad]."""
 
 
 @dataclass(eq=False)
-class PlaneController(Backend):
+class PlaneController(WingedController):
     """Controller of a vehicle with wings: total energy, guidance along paths, coordinated turns.
 
     It flies a trajectory, or by commands, which replace what is left of the trajectory. All gains follow from
     the model of the vehicle.
     """
 
-    trajectory: Any = None
-    """Trajectory as of other controllers, of which the path counts; None to wait for commands."""
     _: KW_ONLY
-    relative: bool = True
-    """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
-    airspeed: float | None = None
-    """Airspeed on the way [m/s]; 1.4 times the least one if None."""
     approach_airspeed: float | None = None
     """Airspeed of the approach [m/s]; 1.2 times the least one if None."""
     launch_speed: float | None = None
     """Airspeed at which a catapult or a hand lets it go [m/s]; 1.2 times the least one if None."""
     launch_acceleration: float = 40.0
     """Acceleration of the catapult or the hand [m/s^2]."""
-    height: float = 30.0
-    """Climb at take-off [m]."""
-    loiter_radius: float | None = None
-    """Radius of circles [m]; that of a turn at 25 degrees of bank if None."""
-    bank_limit: float = 0.8
-    """Largest bank [rad]."""
+    takeoff_run: bool = False
+    """Whether it takes off by a run on its wheels, to `launch_speed`, instead of being launched."""
+    run_acceleration: float = 2.0
+    """Acceleration of the run, as far as the thrust allows [m/s^2]."""
     glide_slope: float | None = None
     """Height by distance of the approach; 0.1, or less if the plane glides farther, if None."""
 
-    mission: Courses = field(init=False, repr=False)
-    """Progress of the copies: `finished`, `landed`, `flying`."""
+    law = staticmethod(plane_law)
+    law_state = PlaneState
+    positive: ClassVar[tuple[str, ...]] = (
+        *WingedController.positive,
+        *("approach_airspeed", "launch_speed", "launch_acceleration", "run_acceleration", "glide_slope"),
+    )
 
-    drives = True
-    reads_sensors = False
-    takes_feedback = True
-
-    def __post_init__(self) -> None:
-        if self.trajectory is not None:
-            self.trajectory = trajectory_from_spec(self.trajectory)
-        for name in ("airspeed", "approach_airspeed", "launch_speed", "loiter_radius", "glide_slope"):
-            value = getattr(self, name)
-            require(value is None or 0 < value < math.inf, name, value, "must be above 0")
-        for name in ("height", "launch_acceleration"):
-            require(0 < getattr(self, name) < math.inf, name, getattr(self, name), "must be above 0")
-        require(0 < self.bank_limit <= 1.2, "bank_limit", self.bank_limit, "must be above 0, to 1.2 rad")
-
-    @property
-    def bank(self) -> type[BackendBank]:
-        """Class that runs it together with other controllers of planes."""
-        # Not at the top: it imports Warp.
-        from pegasus.control.fixed_wing.bank import PlaneBank
-
-        return PlaneBank
-
-    @property
-    def guided(self) -> Courses:
-        """Mission that takes the commands."""
-        if not hasattr(self, "mission"):
-            raise ConfigError(
-                "is in no simulation", field=type(self).__name__, remedy="add its vehicle first"
-            )
-        return self.mission
-
-    @property
-    def flyer_name(self) -> str:
-        """Name of the vehicle."""
-        return self._vehicle.name
-
-    def reason(self, copy: int) -> str:
-        """Return why a copy cannot do a command; empty if unknown."""
-        return ""
-
-    def bind(self, vehicle: Vehicle) -> None:
-        """Find the figures and the gains of a vehicle.
-
-        Raises:
-            ConfigError: If it is no plane that can fly level, or an airspeed or a part of the trajectory is
-            beyond it.
-        """
-        plane = self._vehicle = cast("MachineVehicle", vehicle)
-        estimator = getattr(vehicle, "estimator", None)
-        self._estimator = estimator if isinstance(estimator, Estimator) and estimator.flown else None
-        self.figures = figures_of(plane)
+    def derive(self, vehicle: MachineVehicle) -> None:
+        """Find the figures and the gains of a plane; see `WingedController.bind`."""
+        self.figures: PlaneFigures = figures_of(vehicle)
         """Figures of the plane."""
-        low, high = self.figures.least_airspeed, self.figures.most_airspeed
         for name in ("airspeed", "approach_airspeed"):
-            value = getattr(self, name)
-            allowed = f"must be from {1.05 * low:.3g} to {high:.3g} m/s, in which {vehicle.name} flies level"
-            require(value is None or 1.05 * low <= value <= high, name, value, allowed)
-        ground = np.zeros((1, 3))
-        density = float(plane.environment.air_density(ground)[0])
-        g = -float(plane.environment.gravity_vector(ground)[0, 2])
-        self.paces: Paces = paces_of(self, self.figures, density, g)
+            self.check_airspeed(name, self.figures)
+        wheels = vehicle.parameters[0].airframe.wheels
+        require(bool(wheels) or not self.takeoff_run, "takeoff_run", True, f"{vehicle.name} has no wheels")
+        air = Conditions.of(vehicle.environment, np.zeros((1, 3)))
+        own = Wishes(
+            airspeed=self.airspeed,
+            loiter_radius=self.loiter_radius,
+            bank_limit=self.bank_limit,
+            approach_airspeed=self.approach_airspeed,
+            launch_speed=self.launch_speed,
+            glide_slope=self.glide_slope,
+            launch_kind=RUN if self.takeoff_run else LAUNCH,
+            run_acceleration=self.run_acceleration,
+        )
+        self.paces = paces_of(own, self.figures, air.density, air.gravity)
         """Airspeeds and distances of its legs."""
-        self.gains = gains_of(self, self.figures, self.paces, density, g)
+        self.gains = gains_of(own, self.figures, self.paces, air.density, air.gravity)
         """Gains that are flown."""
-        if self.trajectory is not None:
-            # Once, so that parts that it cannot fly are named now.
-            Course(self.paces).along(self.trajectory, np.zeros(3), np.zeros(3), 0.0)
-        self.columns: dict[str, Array] = arrays_of(PlaneState, vehicle.count)
-        """State of the law by name, one row per copy."""
-        self.start()
 
-    def start(self) -> None:
-        """Begin anew on the ground; commands given before the first step are kept."""
-        count = self._vehicle.count
-        if not hasattr(self, "mission") or self.mission.begun:
-            self.mission = Courses(count, self.paces)
-            self.reference = Reference.hold(np.zeros((count, 3)), np.zeros(count))
-            self._waiting: dict[int, list[Maker]] = {}
-        for values in self.columns.values():
-            values[...] = 0.0
-        self.rearranged = True
-        """True after a reset, until the bank has made its launches for the new arrays."""
+    @property
+    def airspeeds(self) -> tuple[float, float]:
+        """Least and largest airspeed that commands may give [m/s]."""
+        return self.gains.least_airspeed, self.figures.most_airspeed
 
-    def reset_copies(self, rows: IntArray) -> None:
-        """Begin the flights of copies anew, from where they stand."""
-        for name in self.columns:
-            self.columns[name][rows] = 0.0
-        if self.mission.state is not None:
-            for row in rows.tolist():
-                self._take(row, self._first_legs(row, self.mission.state), self.mission.state)
-
-    def begin_step(self, t: float, state: VehicleState) -> None:
-        """Note time [s] and state of a step, and begin flights that are to begin."""
-        mission = self.mission
-        mission.time, mission.state = t, state
-        if not mission.begun and (self._estimator is None or self._estimator.ready.all()):
-            mission.begun = True
-            for row in range(self._vehicle.count):
-                self._take(row, self._waiting.pop(row, []) or self._first_legs(row, state), state)
-
-    def go_on(self, over: Array) -> None:
-        """Begin the next legs of copies whose legs are over, shape (N,)."""
-        assert self.mission.state is not None
-        for row in np.flatnonzero(over).tolist():
-            self._note(row, self.mission.go_on(row, self.mission.state))
-
-    def _first_legs(self, row: int, state: VehicleState) -> list[Maker]:
-        if self.trajectory is None:
-            return []
-        here = state.position[row].copy()
-        origin = here * (1.0, 1.0, 0.0) * float(self.relative)
-        return self.mission.courses[row].along(self.trajectory, here, origin, float(state.heading[row]))
-
-    def _take(self, row: int, legs: Sequence[Maker], state: VehicleState) -> None:
-        self._note(row, self.mission.take(row, legs, state))
-
-    def _note(self, row: int, leg: Leg) -> None:
-        """Push a copy that is launched, and no others."""
+    def note(self, row: int, leg: Leg) -> None:
+        """Push a copy that is launched, and no others; see `WingedController.note`."""
+        super().note(row, leg)
         push, state = self._vehicle.columns["push"], self.mission.state
         if leg.kind == LAUNCH and state is not None:
             heading = float(state.heading[row])
@@ -188,146 +87,5 @@ class PlaneController(Backend):
             ahead = np.array([level * math.cos(heading), level * math.sin(heading), math.sin(_ELEVATION)])
             gravity = self._vehicle.environment.gravity_vector(state.position[row : row + 1])[0]
             push[row] = self.figures.mass * (self.launch_acceleration * ahead - gravity)
-            self._pushed = True
         elif push[row].any():
             push[row] = 0.0
-        assert self.reference is not None
-        self.reference.segment, self.reference.idle[row] = self.mission.segment, leg.kind == STANDING
-
-    def takeoff(self, *, height: float | None = None, copies: Copies = None) -> Command:
-        """Launch at the present heading, climb straight on, and circle.
-
-        Args:
-            height: Climb [m]; the controller's `height` if None.
-            copies: Copies M; all if None.
-
-        Raises:
-            ConfigError: If one of them is in the air already, or the height is not above 0 m.
-        """
-        climb = self.height if height is None else height
-        require(0 < climb < math.inf, "height", climb, "must be above 0 m")
-        mask = self._mask(copies)
-        away = mask & self.guided.flying
-        if away.any():
-            raise ConfigError("has taken off already", field=self.flyer_name, remedy="fly to a point by goto")
-        for row in np.flatnonzero(mask).tolist():
-            course = self.mission.courses[row]
-            self._order(row, [*course.launch(climb), course.loiter(above=climb)])
-        return self._command("takeoff", mask)
-
-    def goto(self, point: npt.ArrayLike, *, speed: float | None = None, copies: Copies = None) -> Command:
-        """Fly straight to a point, and circle around it.
-
-        Args:
-            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3).
-            speed: Airspeed [m/s]; the controller's if None.
-            copies: Copies M; all if None.
-        """
-        mask, speed = self._in_air(copies), self._speed(speed)
-        rows = np.flatnonzero(mask).tolist()
-        targets = np.broadcast_to(rows_of_copies("point", point, mask, (3,)), (len(rows), 3))
-        for row, target in zip(rows, targets, strict=True):
-            course = self.mission.courses[row]
-            line = course.line(target.copy(), airspeed=speed)
-            self._order(row, [line, course.loiter(target.copy(), airspeed=speed)])
-        return self._command("goto", mask)
-
-    def loiter(
-        self,
-        center: npt.ArrayLike | None = None,
-        *,
-        radius: float | None = None,
-        speed: float | None = None,
-        copies: Copies = None,
-    ) -> Command:
-        """Fly circles at a height.
-
-        Args:
-            center: Centre at this height [m], shape (3,), or one per copy, shape (M, 3); by default to the
-                left of each plane.
-            radius: Radius [m], below 0 clockwise; the controller's if None.
-            speed: Airspeed [m/s]; the controller's if None.
-            copies: Copies M; all if None.
-        """
-        mask, speed = self._in_air(copies), self._speed(speed)
-        least = self.paces.turn_radius
-        fits = radius is None or least <= abs(radius) < math.inf
-        require(fits, "radius", radius, f"must be {least:.3g} m or more, the radius of its turns")
-        rows = np.flatnonzero(mask).tolist()
-        middles: Sequence[Array | None] = [None] * len(rows)
-        if center is not None:
-            middles = [*np.broadcast_to(rows_of_copies("center", center, mask, (3,)), (len(rows), 3)).copy()]
-        for row, middle in zip(rows, middles, strict=True):
-            self._order(row, [self.mission.courses[row].loiter(middle, radius, airspeed=speed)])
-        return self._command("loiter", mask)
-
-    def hold(self, *, copies: Copies = None) -> Command:
-        """Circle where the planes are."""
-        return self.loiter(copies=copies)
-
-    def land(
-        self,
-        point: npt.ArrayLike | None = None,
-        *,
-        heading: float | None = None,
-        copies: Copies = None,
-    ) -> Command:
-        """Approach and land.
-
-        Args:
-            point: Point of touch-down [m], shape (3,) or (M, 3); where each plane took off if None.
-            heading: Direction of the approach [rad]; that of the take-off if None.
-            copies: Copies M; all if None.
-        """
-        mask = self._in_air(copies)
-        rows = np.flatnonzero(mask).tolist()
-        places: Sequence[Array | None] = [None] * len(rows)
-        if point is not None:
-            places = [*np.broadcast_to(rows_of_copies("point", point, mask, (3,)), (len(rows), 3)).copy()]
-        assert self.mission.state is not None
-        for row, place in zip(rows, places, strict=True):
-            course = self.mission.courses[row]
-            angle = course.home_heading if heading is None else heading
-            target = course.home if place is None else place
-            self._order(row, course.landing(target, angle, float(self.mission.state.position[row, 2])))
-        mission = self.mission
-        return Command(self, "land", mask, lambda s: s.position[:, 2], "m", lambda _: ~mission.flying)  # type: ignore[arg-type]
-
-    def _order(self, row: int, legs: list[Maker]) -> None:
-        mission = self.mission
-        mission.order[row] += 1
-        if mission.state is None or not mission.begun:
-            self._waiting[row] = legs
-        else:
-            self._take(row, legs, mission.state)
-
-    def _command(self, name: str, mask: BoolArray) -> Command:
-        mission = self.mission
-
-        def reached(_: VehicleState) -> BoolArray:
-            return np.array([not course.coming for course in mission.courses])
-
-        def legs(_: VehicleState) -> Array:
-            return np.array([float(len(course.coming)) for course in mission.courses])
-
-        return Command(self, name, mask, legs, "legs", reached)  # type: ignore[arg-type]
-
-    def _speed(self, speed: float | None) -> float | None:
-        low, high = self.gains.least_airspeed, self.figures.most_airspeed
-        require(
-            speed is None or low <= speed <= high, "speed", speed, f"must be from {low:.3g} to {high:.3g} m/s"
-        )
-        return speed
-
-    def _in_air(self, copies: Copies) -> BoolArray:
-        mask = self._mask(copies)
-        if (mask & ~self.guided.flying).any():
-            raise ConfigError("is not in the air", field=self.flyer_name, remedy="take off first")
-        return mask
-
-    def _mask(self, copies: Copies) -> BoolArray:
-        mask = np.zeros(len(self.guided.order), dtype=bool)
-        rows = chosen_copies(copies, len(mask))
-        require(len(rows) > 0, "copies", copies, "names no copy")
-        mask[rows] = True
-        return mask

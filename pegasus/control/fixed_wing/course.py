@@ -12,12 +12,15 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.trajectory import Point, Trajectory
-from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, GLIDE, LAUNCH, LINE, STANDING, Leg
+from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, DESCENT, GLIDE, LINE, STANDING, Leg
 from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
 
-_NAMES = ("idle", "launch", "climb", "line", "circle", "approach")
+_NAMES = (
+    *("idle", "launch", "climb", "line", "circle", "approach"),
+    *("hover", "transition", "back_transition", "descent", "run"),
+)
 """Names of the segments by kind of leg."""
 _TURN = 0.1
 """Change of direction at which a curve becomes another line [rad]."""
@@ -27,7 +30,7 @@ _SPACING = 1.0
 """Least length of the lines of a curve [m]."""
 _SAMPLES = 5000
 """Number of points at which a part of a trajectory is looked at."""
-_FAR = 1e6
+FAR = 1e6
 """Lead beyond the distance of any reference point, and length of endless lines [m]."""
 _LEVELLED = 3.0
 """Height error at which a circle down to an approach ends [m]."""
@@ -42,7 +45,9 @@ class Paces:
     approach_airspeed: float
     """Airspeed of the approach [m/s]."""
     launch_speed: float
-    """Airspeed at which the launch ends [m/s]."""
+    """Airspeed at which the launch, or the run on wheels, ends [m/s]."""
+    launch_kind: float
+    """Kind of leg of the launch, `LAUNCH` or `RUN`."""
     turn_radius: float
     """Radius of turns at corners [m]."""
     loiter_radius: float
@@ -113,20 +118,25 @@ class Course:
         """
         return partial(_circling, center, radius, airspeed, above)
 
-    def landing(self, point: Array, heading: float, height: float) -> list[Maker]:
+    def wait(self, climb: float) -> Maker:
+        """Return the endless leg after a climb by a height [m]."""
+        return self.loiter(above=climb)
+
+    def landing(self, point: Array, heading: float | None, here: Array) -> list[Maker]:
         """Return the legs of a landing: to the begin of the approach, down to its height, and the approach.
 
         Args:
             point: Point of touch-down [m].
-            heading: Direction of the approach [rad].
-            height: Present height of the plane in the world [m].
+            heading: Direction of the approach [rad]; that of the take-off if None.
+            here: Position of the plane [m].
         """
-        paces, ahead = self.paces, _direction(heading)
+        heading, height = self.home_heading if heading is None else heading, float(here[2])
+        paces, ahead = self.paces, direction(heading)
         begin = min(max(height - point[2], 10.0), paces.glide_height)
         top = point - ahead * (begin / paces.glide_slope) + (0.0, 0.0, begin)
         gate = top - ahead * (2.0 * paces.loiter_radius)
         # A circle whose left turn ends on the line of the approach.
-        middle = gate + paces.loiter_radius * _direction(heading + 0.5 * math.pi)
+        middle = gate + paces.loiter_radius * direction(heading + 0.5 * math.pi)
         return [
             self.line(np.array([*gate[:2], max(height, top[2])]), corner=0.0),
             partial(_descending, middle, gate),
@@ -158,22 +168,16 @@ class Course:
             elif isinstance(part, Land):
                 made, path = made + self._lines(path), []
                 ground = origin + np.array(part.complete(part.duration).position)
-                made += self.landing(ground, heading, float(last[2]))
-            elif isinstance(part, Hold) or math.isinf(part.duration):
-                if not math.isinf(part.duration):
-                    raise ConfigError(
-                        "a plane cannot hold for a time", field="hold.duration", remedy="fly a circle"
-                    )
-                made, path = made + self._lines(path), []
-                center, size = last, None
-                if not isinstance(part, Hold):
-                    radius = getattr(part, "radius", None)
-                    if radius is None or part.name != "circle":
-                        raise ConfigError("is endless, which a plane flies of circles only", field=part.name)
-                    middle = getattr(part, "center", (0.0, 0.0))
-                    center = origin + np.array([*middle, part.height])  # type: ignore[attr-defined]
-                    size = float(radius)
-                made.append(self.loiter(center, size))
+                made += self.landing(ground, self.approach_heading(heading), last)
+            elif isinstance(part, Hold):
+                made, path = [*made, *self._lines(path), self.holding(last, part.duration)], []
+            elif math.isinf(part.duration):
+                radius = getattr(part, "radius", None)
+                if radius is None or part.name != "circle":
+                    raise ConfigError("is endless, which a plane flies of circles only", field=part.name)
+                middle = getattr(part, "center", (0.0, 0.0))
+                center = origin + np.array([*middle, part.height])  # type: ignore[attr-defined]
+                made, path = [*made, *self._lines(path), self.loiter(center, float(radius))], []
             elif not isinstance(part, Idle):
                 times = np.linspace(0.0, part.duration, _SAMPLES)
                 places = origin + part.samples(times)[0][:, :3]
@@ -182,6 +186,20 @@ class Course:
                 last = places[-1]
         made += self._lines(path)
         return made
+
+    def holding(self, place: Array, duration: float) -> Maker:
+        """Return the leg of a hold at a place [m] for a time [s]: an endless circle.
+
+        Raises:
+            ConfigError: If it is not endless.
+        """
+        if not math.isinf(duration):
+            raise ConfigError("a plane cannot hold for a time", field="hold.duration", remedy="fly a circle")
+        return self.loiter(place)
+
+    def approach_heading(self, heading: float) -> float | None:
+        """Return the direction of the approach of a trajectory that begins with a heading [rad]."""
+        return heading
 
     def _lines(self, path: Sequence[Array]) -> list[Maker]:
         """Return lines through points."""
@@ -196,14 +214,16 @@ class Course:
 
 def _launched(course: Course, here: Array, heading: float) -> Leg:
     course.home, course.home_heading = here, heading
-    ahead = here + _FAR * _direction(heading)
-    return Leg(LAUNCH, _vector(here), _vector(ahead), 0.0, 0.0, course.paces.launch_speed)
+    ahead = here + FAR * direction(heading)
+    return Leg(
+        course.paces.launch_kind, world_vector(here), world_vector(ahead), 0.0, 0.0, course.paces.launch_speed
+    )
 
 
 def _climbing(height: float, course: Course, here: Array, heading: float) -> Leg:
     start = course.home + np.array([0.0, 0.0, height])
-    end = start + _FAR * _direction(course.home_heading)
-    return Leg(CLIMB, _vector(start), _vector(end), 0.0, 0.0, course.paces.airspeed)
+    end = start + FAR * direction(course.home_heading)
+    return Leg(CLIMB, world_vector(start), world_vector(end), 0.0, 0.0, course.paces.airspeed)
 
 
 def _straight(
@@ -217,9 +237,9 @@ def _straight(
 ) -> Leg:
     lead = 0.0
     if corner is not None:
-        lead = _FAR if corner < _CORNER else course.paces.turn_radius * math.tan(0.5 * min(corner, 2.2))
+        lead = FAR if corner < _CORNER else course.paces.turn_radius * math.tan(0.5 * min(corner, 2.2))
     begin = here if start is None else start
-    return Leg(LINE, _vector(begin), _vector(end), 0.0, lead, airspeed or course.paces.airspeed)
+    return Leg(LINE, world_vector(begin), world_vector(end), 0.0, lead, airspeed or course.paces.airspeed)
 
 
 def _circling(
@@ -232,20 +252,20 @@ def _circling(
     heading: float,
 ) -> Leg:
     size = course.paces.loiter_radius if radius is None else radius
-    middle = here + size * _direction(heading + 0.5 * math.pi) if center is None else center
+    middle = here + size * direction(heading + 0.5 * math.pi) if center is None else center
     if above is not None:
         middle = np.array([*middle[:2], course.home[2] + above])
     pace = airspeed or course.paces.airspeed
-    return Leg(CIRCLE, _vector(middle), _vector(middle), size, 0.0, pace)
+    return Leg(CIRCLE, world_vector(middle), world_vector(middle), size, 0.0, pace)
 
 
 def _descending(middle: Array, gate: Array, course: Course, here: Array, heading: float) -> Leg:
     size = course.paces.loiter_radius
-    return Leg(CIRCLE, _vector(middle), _vector(gate), size, _LEVELLED, course.paces.airspeed)
+    return Leg(CIRCLE, world_vector(middle), world_vector(gate), size, _LEVELLED, course.paces.airspeed)
 
 
 def _gliding(top: Array, point: Array, course: Course, here: Array, heading: float) -> Leg:
-    return Leg(GLIDE, _vector(top), _vector(point), 0.0, 0.0, course.paces.approach_airspeed)
+    return Leg(GLIDE, world_vector(top), world_vector(point), 0.0, 0.0, course.paces.approach_airspeed)
 
 
 def _stopped(course: Course, here: Array, heading: float) -> Leg:
@@ -274,7 +294,7 @@ def corners(places: Array) -> list[Array]:
 
 def standing(here: Array) -> Leg:
     """Return the leg of a plane at rest at a place [m]."""
-    return Leg(STANDING, _vector(here), _vector(here), 0.0, 0.0, 0.0)
+    return Leg(STANDING, world_vector(here), world_vector(here), 0.0, 0.0, 0.0)
 
 
 def _angle(a: Array, b: Array) -> float:
@@ -282,11 +302,13 @@ def _angle(a: Array, b: Array) -> float:
     return abs(turn)
 
 
-def _direction(heading: float) -> Array:
+def direction(heading: float) -> Array:
+    """Return the level unit vector of a heading [rad], shape (3,)."""
     return np.array([math.cos(heading), math.sin(heading), 0.0])
 
 
-def _vector(place: Array) -> Vec3:
+def world_vector(place: Array) -> Vec3:
+    """Return a place as a vector."""
     x, y, z = place.tolist()
     return Vec3(x, y, z)
 
@@ -295,12 +317,12 @@ class Courses:
     """Courses of N copies, as the mission of their controller.
 
     Args:
-        count: Number of copies N.
-        paces: Airspeeds and distances.
+        courses: Courses of N copies.
     """
 
-    def __init__(self, count: int, paces: Paces) -> None:
-        self.courses = [Course(paces) for _ in range(count)]
+    def __init__(self, courses: Sequence[Course]) -> None:
+        self.courses = courses
+        count = len(courses)
         self.columns = arrays_of(Leg, count)
         """Columns of `Leg` by name."""
         self.order = np.zeros(count, dtype=np.int64)
@@ -311,6 +333,8 @@ class Courses:
         """Time of the last step [s]; NaN before."""
         self.landed = np.zeros(count, dtype=bool)
         """Copies that have landed, shape (N,)."""
+        self.failed = np.zeros(count, dtype=bool)
+        """Copies that could not fly their courses, shape (N,)."""
         self.begun = False
 
     @property
@@ -322,7 +346,16 @@ class Courses:
     @property
     def finished(self) -> bool:
         """True if all copies have landed, or follow the last leg of their courses."""
-        return self.begun and not any(course.coming for course in self.courses)
+        return self.begun and bool(self.reached.all())
+
+    @property
+    def reached(self) -> BoolArray:
+        """Copies on the last leg of their courses, shape (N,)."""
+        return np.array([not course.coming for course in self.courses]) & ~self.failed
+
+    def heading(self, row: int, state: VehicleState) -> float:
+        """Return the heading of a copy [rad]."""
+        return float(state.heading[row])
 
     @property
     def segment(self) -> str:
@@ -332,16 +365,17 @@ class Courses:
 
     def take(self, row: int, legs: Sequence[Maker], state: VehicleState) -> Leg:
         """Replace the course of a copy, and return its first leg."""
+        self.failed[row] = False
         self.courses[row].coming = list(legs)
         return self.go_on(row, state)
 
     def go_on(self, row: int, state: VehicleState) -> Leg:
         """Begin the next leg of a copy, and return it; the last one goes on."""
         course, here = self.courses[row], state.position[row].copy()
-        heading = float(state.heading[row])
+        heading = self.heading(row, state)
         was = float(self.columns["kind"][row])
         leg = course.coming.pop(0)(course, here, heading) if course.coming else standing(here)
-        if was == GLIDE and leg.kind == STANDING:
+        if was in (GLIDE, DESCENT) and leg.kind == STANDING:
             self.landed[row] = True
         elif leg.kind != STANDING:
             self.landed[row] = False

@@ -8,10 +8,12 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Quat, Vec3, cos, sin
+from pegasus.base.step_math import Quat, Vec3, cos, rotate, rotate_inverse, sin
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.allocation import pseudo_inverse
-from pegasus.model.machine import Channel, Machine
+from pegasus.core.steady_flight import SteadySearch
+from pegasus.core.steady_loads import Conditions, array_of
+from pegasus.model.machine import Channel
 from pegasus.model.multirotor import inverse
 from pegasus.step.loads import NO_VECTOR, Flow, Loads, loads_of
 from pegasus.step.pose import posed
@@ -32,8 +34,8 @@ _POINTS = 24
 """Number of points of the polar."""
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the throttle at which the thrust is found."""
-_FORWARD = 0.7
-"""Least component along x of the axis of a rotor that pushes forward."""
+_INCIDENCE = 0.8
+"""Largest angle of the wings to the body's x axis of a vehicle that flies along the latter [rad]."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,32 @@ class PlaneFigures:
     """Largest time constant of the servos that are used [s]."""
 
 
-class _Air:
-    """Loads of a machine in still air by angle of attack, slip, rates, angles and speeds."""
+class StillAir:
+    """Loads of a vehicle in still air by angle of attack, slip, rates, angles and speeds.
 
-    def __init__(self, machine: Machine, inertia: Array, density: float) -> None:
-        self.machine, self.density = machine, density
-        self._inverse = inverse(inertia)
+    Its axes are those of flight on the wings: the body's, or, where it stands on its tail, those turned
+    forward. Nacelles are tilted forward.
+
+    Args:
+        vehicle: The vehicle, in a simulation.
+    """
+
+    def __init__(self, vehicle: MachineVehicle) -> None:
+        ground = np.zeros((1, 3))
+        self.name, self.machine, self.inertia = vehicle.name, vehicle.machines[0], vehicle.inertia
+        machine, conditions = self.machine, Conditions.of(vehicle.environment, ground)
+        self.density, self.gravity = conditions.density, conditions.gravity
+        self.search = SteadySearch(machine, conditions)
+        turned = self.search.alpha if abs(self.search.alpha) > _INCIDENCE else 0.0
+        self.turned = turned
+        """Rotation of the axes of flight about the body's y axis [rad]."""
+        self.frame = Quat(0.0, math.sin(0.5 * turned), 0.0, math.cos(0.5 * turned))
+        """The same as a quaternion."""
+        self._inverse = inverse(self.inertia)
         self.joints = [machine.channels[joint.channel] for joint in machine.joints]
-        self.rest = [channel.idle for channel in self.joints]
+        self.rest = [float(self.search.forward[joint.channel]) for joint in machine.joints]
         self.still = (0.0,) * len(machine.elements)
-        self.pressure = 0.5 * density * _SPEED * _SPEED
+        self.pressure = 0.5 * self.density * _SPEED * _SPEED
 
     def loads(
         self,
@@ -107,26 +125,44 @@ class _Air:
         speeds: Sequence[float] | None = None,
         airspeed: float = _SPEED,
     ) -> Loads:
+        """Return the loads; slip is the velocity to the left by the airspeed [m/s], rates are in [rad/s]."""
         angles, speeds = self.rest if angles is None else angles, self.still if speeds is None else speeds
         velocity = Vec3(airspeed * cos(alpha), airspeed * slip, -airspeed * sin(alpha))
+        velocity, rates = rotate(self.frame, velocity), rotate(self.frame, Vec3(*rate))
         flow = Flow(velocity, velocity, NO_VECTOR, (NO_VECTOR,) * len(self.machine.elements), self.density)
         whole, level = (1.0,) * len(self.machine.elements), Quat(0.0, 0.0, 0.0, 1.0)
         made = posed(self.machine, angles)
-        return loads_of(
-            made, whole, whole, None, flow, NO_VECTOR, level, Vec3(*rate), tuple(speeds), tuple(angles)
-        )
+        return loads_of(made, whole, whole, None, flow, NO_VECTOR, level, rates, tuple(speeds), tuple(angles))
 
     def turning(self, alpha: float, **values: object) -> Array:
         """Return the angular acceleration by the surfaces, by dynamic pressure, shape (3,)."""
-        torque = _numbers(self.loads(alpha, **values).drag_torque)  # type: ignore[arg-type]
-        made: Array = (self._inverse * torque).sum(axis=1) / self.pressure
-        return made
+        torque = array_of(self.loads(alpha, **values).drag_torque)  # type: ignore[arg-type]
+        turned = (self._inverse * torque).sum(axis=1) / self.pressure
+        return array_of(rotate_inverse(self.frame, Vec3(*turned.tolist())))
 
     def lift_and_drag(self, alpha: float, angles: Sequence[float]) -> tuple[float, float]:
         """Return lift and drag by dynamic pressure [m^2]."""
-        force = _numbers(self.loads(alpha, angles=angles).drag_force) / self.pressure
+        force = self.surface_force(alpha, angles)
         s, c = float(sin(alpha)), float(cos(alpha))
         return float(force[0] * s + force[2] * c), float(force[2] * s - force[0] * c)
+
+    def surface_force(self, alpha: float, angles: Sequence[float] | None = None) -> Array:
+        """Return the force of the surfaces by dynamic pressure [m^2], shape (3,)."""
+        force = self.loads(alpha, angles=angles).drag_force
+        return array_of(rotate_inverse(self.frame, force)) / self.pressure
+
+    def thrust(self, full: Sequence[float], share: float, airspeed: float) -> float:
+        """Return the forward thrust at a share of the throttle [N].
+
+        Args:
+            full: Speeds of the rotors at full throttle [rad/s].
+            share: Share.
+            airspeed: Airspeed [m/s].
+        """
+        speeds = [math.sqrt(share) * speed for speed in full]
+        return float(
+            rotate_inverse(self.frame, self.loads(0.0, speeds=speeds, airspeed=airspeed).rotor_force)[0]
+        )
 
 
 def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
@@ -139,11 +175,10 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         ConfigError: If no rotor pushes forward, its surfaces do not control roll and pitch or cannot carry
             it, or it has too little thrust for level flight.
     """
-    machine, ground = vehicle.machines[0], np.zeros((1, 3))
-    density = float(vehicle.environment.air_density(ground)[0])
-    weight = vehicle.mass * float(np.sqrt((vehicle.environment.gravity_vector(ground) ** 2).sum()))
-    air = _Air(machine, vehicle.inertia, density)
-    full = _full_speeds(machine, vehicle.name)
+    air = StillAir(vehicle)
+    machine, density = air.machine, air.density
+    weight = vehicle.mass * air.gravity
+    full = _full_speeds(air)
     joints = air.joints
     effect, lift_effect = _effects(air)
     mixing = _mixing(effect, lift_effect * air.pressure / weight, vehicle.name)
@@ -168,7 +203,7 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
     alpha, lift, drag = (tuple(column) for column in zip(*polar, strict=True))
     most = _most_airspeed(air, full, (lift, drag), weight, least, vehicle.name)
     trim = 1.4 * least
-    thrust = tuple(_thrust(air, full, share, trim) for share in _SHARES)
+    thrust = tuple(air.thrust(full, share, trim) for share in _SHARES)
     alpha_0 = float(np.interp(weight / (0.5 * density * trim * trim), lift, alpha))
     damping = np.stack(
         [
@@ -214,18 +249,18 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
     )
 
 
-def _full_speeds(machine: Machine, name: str) -> tuple[float, ...]:
+def _full_speeds(air: StillAir) -> tuple[float, ...]:
     """Return the speeds of the rotors at full throttle [rad/s], 0 for those that do not push forward."""
-    forward = [e.joint is None and e.z[0] > _FORWARD for e in machine.elements]
-    if not any(forward):
-        raise ConfigError("has no rotor that pushes forward", field="vehicle", value=name)
+    machine, drives = air.machine, air.search.drives
+    if not any(drives[element.channel] for element in machine.elements):
+        raise ConfigError("has no rotor that pushes forward", field="vehicle", value=air.name)
     speeds = []
-    for element, pushes in zip(machine.elements, forward, strict=True):
-        channel = machine.channels[element.channel]
+    for element in machine.elements:
+        channel, pushes = machine.channels[element.channel], drives[element.channel]
         if pushes and not math.isfinite(channel.high):
             raise ConfigError(
                 "must be finite for a plane: the throttle is a share of it",
-                field=f"largest speed of {channel.name} of vehicle {name!r}",
+                field=f"largest speed of {channel.name} of vehicle {air.name!r}",
                 value=channel.high,
                 remedy="set max_speed of its motor",
             )
@@ -233,7 +268,7 @@ def _full_speeds(machine: Machine, name: str) -> tuple[float, ...]:
     return tuple(speeds)
 
 
-def _effects(air: _Air) -> tuple[Array, Array]:
+def _effects(air: StillAir) -> tuple[Array, Array]:
     """Return angular acceleration, shape (3, J), and lift of each joint by angle and dynamic pressure."""
     effects, lifts = [], []
     for k in range(len(air.rest)):
@@ -276,7 +311,7 @@ def _mixing(effect: Array, lift: Array, name: str) -> Array:
 
 
 def _polar(
-    air: _Air, elevator: Array, joints: Sequence[Channel], alphas: Array
+    air: StillAir, elevator: Array, joints: Sequence[Channel], alphas: Array
 ) -> list[tuple[float, float, float]]:
     """Return angle of attack [rad], lift and drag by dynamic pressure [m^2] with pitch in balance.
 
@@ -309,7 +344,7 @@ def _polar(
     return [point for point in polar if most > 0.0 and point[1] > -most]
 
 
-def _stall(air: _Air) -> float:
+def _stall(air: StillAir) -> float:
     """Return the angle of attack of the largest lift with surfaces at rest [rad]."""
     alphas = np.arange(0.0, _HIGHEST, _COARSE).tolist()
     lifts = [air.lift_and_drag(alpha, air.rest)[0] for alpha in alphas]
@@ -317,14 +352,8 @@ def _stall(air: _Air) -> float:
     return float(alphas[falls[0] if falls else -1])
 
 
-def _thrust(air: _Air, full: Sequence[float], share: float, airspeed: float) -> float:
-    """Return the thrust at a share of the throttle [N]."""
-    speeds = [math.sqrt(share) * speed for speed in full]
-    return float(air.loads(0.0, speeds=speeds, airspeed=airspeed).rotor_force[0])
-
-
 def _most_airspeed(
-    air: _Air,
+    air: StillAir,
     full: Sequence[float],
     polar: tuple[tuple[float, ...], tuple[float, ...]],
     weight: float,
@@ -336,7 +365,7 @@ def _most_airspeed(
     for airspeed in (least * np.arange(1.2, 4.0, 0.05)).tolist():
         pressure = 0.5 * air.density * airspeed * airspeed
         drag = pressure * float(np.interp(weight / pressure, *polar))
-        if drag < _thrust(air, full, 1.0, airspeed):
+        if drag < air.thrust(full, 1.0, airspeed):
             found = airspeed
     if found == 0.0:
         raise ConfigError(
@@ -345,10 +374,6 @@ def _most_airspeed(
             value=name,
         )
     return found
-
-
-def _numbers(v: Vec3) -> Array:
-    return np.array([v[0], v[1], v[2]], dtype=np.float64)
 
 
 def _triple(values: Array) -> tuple[float, float, float]:

@@ -19,6 +19,7 @@ from pegasus.base.step_math import (
     rotate,
     sin,
     sqrt,
+    wrapped,
 )
 from pegasus.base.tracing import Signal
 from pegasus.control.fixed_wing.attitude import HIGHEST_LIFT, SLOWEST, PlaneGains, attitude_control
@@ -29,6 +30,7 @@ from pegasus.control.fixed_wing.legs import (
     GLIDE,
     LAUNCH,
     LINE,
+    RUN,
     STANDING,
     Leg,
     Track,
@@ -49,6 +51,10 @@ _STOPPED = 1.0
 """Speed over the ground below which a plane has landed [m/s]."""
 _ON_THE_WAY = 0.05
 """Pitch error beyond which the integral of the energy balance rests [rad]."""
+_STEERED = 0.7
+"""Airspeed by that of the end of a run for which its surfaces are steered."""
+_LED, _LED_AT_MOST = 0.05, 0.2
+"""Heading of a run by the distance from its line [rad/m], and the largest one [rad]."""
 _LEFT = 0.9
 """Cosine of the angle about the centre before and behind the place where a circle is left."""
 
@@ -97,7 +103,7 @@ def plane_law(
     through = motion.velocity - wind
     airspeed = norm(through)
     rotors = range(length(p.rotor_speed))
-    braking = 0.0 if leg.kind == LAUNCH else 1.0
+    braking = 0.0 if leg.kind == LAUNCH or leg.kind == RUN else 1.0
     brakes: Any = [braking for _ in range(p.brakes)]
     command: Any = [0.0 for _ in rotors] + brakes + [p.idle[k] for k in range(length(p.idle))]
     track = tracked(own, leg, motion)
@@ -115,6 +121,10 @@ def plane_law(
         made = PlaneState(made.airspeed, made.energy, made.balance, rates)
         root = sqrt(share)
         command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
+    if leg.kind == RUN:
+        share, deflections = run_control(own, p, leg, motion, air_density, airspeed)
+        root, made = sqrt(share), NOTHING_YET
+        command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
     over = is_over(own, p, leg, track, motion, airspeed)
     fault = False
     for value in command:
@@ -125,6 +135,44 @@ def plane_law(
     place = motion.position if leg.kind == STANDING else track.place
     setpoint = Setpoint(place, still, still, still, heading, 0.0)
     return tuple(command), setpoint, made, over, Signal(over), Signal(fault)
+
+
+def run_control(
+    own: PlaneGains, p: PlaneFigures, leg: Leg, motion: Motion, air_density: Real, airspeed: Real
+) -> tuple[Real, list[Real]]:
+    """Return the share of the throttle and the deflections of a run along the line of a leg.
+
+    The surface that yaws, and a wheel that turns with it, leads back to the line; what rolls keeps it level.
+    Deflections are those of the angular acceleration at `_STEERED` of the end of the run, at any speed.
+
+    Args:
+        own: Gains.
+        p: Figures of the plane.
+        leg: Present leg.
+        motion: State of the plane.
+        air_density: Air density [kg/m^3].
+        airspeed: Airspeed [m/s].
+    """
+    x, y = leg.end[0] - leg.start[0], leg.end[1] - leg.start[1]
+    size = distance(leg.start, leg.end)
+    across = (x * (motion.position[1] - leg.start[1]) - y * (motion.position[0] - leg.start[0])) / size
+    forward = rotate(motion.orientation, Vec3(1.0, 0.0, 0.0))
+    left = rotate(motion.orientation, Vec3(0.0, 1.0, 0.0))
+    off = wrapped(
+        atan2(y, x) - clamped(_LED * across, -_LED_AT_MOST, _LED_AT_MOST) - atan2(forward[1], forward[0])
+    )
+    w, gain = motion.angular_velocity, own.roll_gain
+    turning = gain * (gain * off - 2.0 * w[2])
+    rolling = gain * (-gain * left[2] - 2.0 * w[0])
+    speed = _STEERED * leg.airspeed
+    by_pressure = 2.0 / (air_density * speed * speed)
+    deflections = [
+        p.idle[k] + (p.mixing[3 * k] * rolling + p.mixing[3 * k + 2] * turning) * by_pressure
+        for k in range(length(p.idle))
+    ]
+    pressure = 0.5 * air_density * airspeed * airspeed
+    thrust = p.mass * own.run_acceleration + pressure * interpolate(0.0, p.lift, p.drag)
+    return interpolate(thrust, p.thrust, p.share), deflections
 
 
 def replaced(state: PlaneState, airspeed: Real) -> PlaneState:
@@ -145,7 +193,7 @@ def tracked(own: PlaneGains, leg: Leg, motion: Motion) -> Track:
 def is_over(own: PlaneGains, p: PlaneFigures, leg: Leg, track: Track, motion: Motion, airspeed: Real) -> Real:
     """Return 1 if a leg is over, else 0."""
     over = 0.0
-    if leg.kind == LAUNCH and airspeed >= leg.airspeed:
+    if (leg.kind == LAUNCH or leg.kind == RUN) and airspeed >= leg.airspeed:
         over = 1.0
     if leg.kind == CLIMB and motion.position[2] >= leg.end[2] - 1.0:
         over = 1.0

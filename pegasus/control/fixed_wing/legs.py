@@ -6,6 +6,10 @@ from pegasus.base.step_math import Real, Vec3, clamped, maximum, minimum, norm, 
 
 STANDING, LAUNCH, CLIMB, LINE, CIRCLE, GLIDE = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 """Kinds of legs: at rest, pushed by a catapult or a hand, climb after it, straight on, circle, approach."""
+RUN = 10.0
+"""Kind of the leg of a take-off run on wheels."""
+HOVER, TRANSITION, BACK, DESCENT = 6.0, 7.0, 8.0, 9.0
+"""Kinds of legs of VTOL: on the rotors to a place and a heading, onto the wings, back, and down."""
 
 _NEAR = 1e-6
 """Least length of a direction [m]."""

@@ -1,13 +1,14 @@
 """Gains and distances of a plane's controller, from the figures of the plane."""
 
 import math
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
 from pegasus.control.fixed_wing.attitude import PlaneGains
 from pegasus.control.fixed_wing.course import Paces
 from pegasus.control.fixed_wing.figures import PlaneFigures
+from pegasus.control.fixed_wing.legs import LAUNCH
 
 _LAG = 0.04
 """Least lag for which the rates are controlled [s]."""
@@ -15,15 +16,18 @@ _GENTLE = math.tan(math.radians(25.0))
 """Tangent of the bank of circles."""
 
 
-class Wishes(Protocol):
-    """Parameters of a controller from which the others follow."""
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """Parameters of a controller from which the others follow; see `PlaneController`."""
 
     airspeed: float | None
-    approach_airspeed: float | None
-    launch_speed: float | None
     loiter_radius: float | None
     bank_limit: float
-    glide_slope: float | None
+    approach_airspeed: float | None = None
+    launch_speed: float | None = None
+    glide_slope: float | None = None
+    launch_kind: float = LAUNCH
+    run_acceleration: float = 0.0
 
 
 def paces_of(own: Wishes, p: PlaneFigures, air_density: float, g: float) -> Paces:
@@ -42,6 +46,7 @@ def paces_of(own: Wishes, p: PlaneFigures, air_density: float, g: float) -> Pace
     return Paces(
         airspeed=airspeed,
         approach_airspeed=approach,
+        launch_kind=own.launch_kind,
         launch_speed=own.launch_speed or 1.2 * p.least_airspeed,
         turn_radius=airspeed * airspeed / (g * math.tan(0.8 * own.bank_limit)),
         loiter_radius=circle,
@@ -85,6 +90,7 @@ def gains_of(own: Wishes, p: PlaneFigures, paces: Paces, air_density: float, g: 
         rate_gain=rate,
         rate_integral_gain=rate * attitude / 2.0,
         flare_time=2.0,
+        run_acceleration=own.run_acceleration,
     )
 
 
