@@ -118,15 +118,19 @@ class Airframe:
         return share
 
 
-def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array:
+def hover_speed(
+    vehicle: Rotorcraft, weight: float, air_density: Array, upright: Array | None = None
+) -> Array:
     """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
 
     Args:
         vehicle: The vehicle.
         weight: Its weight [N].
         air_density: Air density [kg/m^3], shape (1, 1).
+        upright: Lift by thrust of each rotor that carries it, shape (R,); all carry it by default.
     """
-    share = weight / np.maximum(vehicle.layout.axis[:, 2].sum(), 1e-3)
+    upright = vehicle.layout.axis[:, 2] if upright is None else upright
+    share = weight / np.maximum(upright.sum(), 1e-3)
     speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
     return speed
 

@@ -9,6 +9,7 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
 from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.px4.geometry import geometry_parameters
+from pegasus.backends.px4.roles import roles_of
 from pegasus.base.system import resource
 from pegasus.config.autopilot_specs import PX4Spec
 from pegasus.config.files import load_vehicle
@@ -26,7 +27,8 @@ def parameters_of(model):
         vehicle = simulation.add(Multirotor(model, sensors={}))
         rotors = output_map(vehicle.spec.px4, vehicle.channels, output_count=CHANNELS, field="px4")
         given = vehicle.spec.px4.parameters
-        return geometry_parameters(vehicle, rotors, given), vehicle, rotors.outputs
+        roles = roles_of(vehicle, rotors)
+        return geometry_parameters(vehicle, rotors, given, roles), vehicle, rotors.outputs
 
 
 def mixed(given):
