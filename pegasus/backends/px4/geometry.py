@@ -7,9 +7,17 @@ import numpy as np
 
 from pegasus.backends.mavlink.airframe import OutputMap, RotorEffects, rotor_effects
 from pegasus.backends.px4.roles import Kind, Roles
-from pegasus.backends.px4.surfaces import TO_FRD, surface_parameters, tilt_of, tilt_parameters
+from pegasus.backends.px4.surfaces import (
+    TO_FRD,
+    LevelFlight,
+    flight_parameters,
+    surface_parameters,
+    tilt_of,
+    tilt_parameters,
+)
 from pegasus.base.errors import ConfigError
 from pegasus.core.multirotor import Multirotor
+from pegasus.sensors import Rangefinder
 
 OUTPUT_COUNT = 16
 """Number of PX4's simulated outputs."""
@@ -91,7 +99,12 @@ def geometry_parameters(
         }
     if roles.kind is not Kind.MULTIROTOR:
         joints = vehicle.machines[0].joints
-        parameters |= surface_parameters(vehicle, outputs, roles, given) | tilt_parameters(vehicle, roles)
+        flight = LevelFlight.of(vehicle, given)
+        if not any(isinstance(sensor, Rangefinder) for _, sensor in vehicle.sensors.items()):
+            # PX4 would break a landing off without its readings.
+            parameters["FW_LND_USETER"] = 0
+        parameters |= flight_parameters(outputs, roles, flight) | tilt_parameters(vehicle, roles)
+        parameters |= surface_parameters(vehicle, outputs, roles, flight)
         parameters |= {f"CA_ROTOR{k}_TILT": tilt_of(rotor, roles.tilts) for k, rotor in enumerate(rotors)}
         servos = [*roles.surfaces, *(tilt.joint for tilt in roles.tilts)]
         functions |= {outputs.outputs[joints[k].channel]: _FIRST_SERVO + n for n, k in enumerate(servos)}

@@ -1,5 +1,6 @@
 """Roles of a vehicle's channels for PX4: rotors of lift and thrust, tilt servos, control surfaces, wheels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,6 +18,8 @@ from pegasus.step.pose import posed
 
 _ALONG = 0.7
 """Least component of a rotor's axis along an axis of the body along which it counts as pushing."""
+_UPRIGHT, _FORWARD = math.radians(30.0), math.radians(60.0)
+"""Largest angle of a nacelle in hover, and least in forward flight."""
 
 
 class Kind(Enum):
@@ -80,7 +83,8 @@ def roles_of(vehicle: Multirotor, outputs: OutputMap) -> Roles:
         outputs: Map from PX4's outputs to commands.
 
     Raises:
-        ConfigError: If PX4 has no airframe of its kind.
+        ConfigError: If PX4 has no airframe of its kind, or a tilt is not upright at one end of its output and
+            forward at the other.
     """
     machine = vehicle.machines[0]
     joints = sorted(
@@ -91,7 +95,7 @@ def roles_of(vehicle: Multirotor, outputs: OutputMap) -> Roles:
         (k for k in range(vehicle.rotor_count) if outputs.scale[k] != 0.0), key=lambda k: outputs.outputs[k]
     )
     carried = {k: tuple(r for r in rotors if machine.elements[r].joint == k) for k in joints}
-    tilts = tuple(_tilt(machine, outputs, k, carried[k]) for k in joints if carried[k])
+    tilts = tuple(_tilt(vehicle, outputs, k, carried[k]) for k in joints if carried[k])
     in_air = {k for surface in machine.surfaces for k in (*surface.controls, surface.joint)}
     surfaces = tuple(k for k in joints if k in in_air and not carried[k])
     wheels = tuple(k for k in joints if k not in in_air and not carried[k])
@@ -151,10 +155,11 @@ def _no_airframe(vehicle: Multirotor, problem: str) -> ConfigError:
     )
 
 
-def _tilt(machine: Machine, outputs: OutputMap, k: int, rotors: tuple[int, ...]) -> Tilt:
+def _tilt(vehicle: Multirotor, outputs: OutputMap, k: int, rotors: tuple[int, ...]) -> Tilt:
     """Return a joint with rotors as a tilt."""
-    axes = []
-    for command in commands_at(outputs, machine.joints[k].channel):
+    machine, axes = vehicle.machines[0], []
+    channel = machine.joints[k].channel
+    for command in commands_at(outputs, channel):
         angles = [machine.channels[joint.channel].idle for joint in machine.joints]
         angles[k] = command
         axes.append(array_of(posed(machine, angles).elements[rotors[0]].z))
@@ -166,6 +171,14 @@ def _tilt(machine: Machine, outputs: OutputMap, k: int, rotors: tuple[int, ...])
     if abs(high) < abs(low):
         # Towards the end that is not upright.
         low, high, direction = -low, -high, -direction
+    if machine.surfaces and (min(abs(low), abs(high)) > _UPRIGHT or max(low, high) < _FORWARD):
+        raise ConfigError(
+            f"turns its rotors from {math.degrees(low):.0f} to {math.degrees(high):.0f} degrees of upright "
+            "at outputs -1 to 1; PX4 needs upright at one end, forward at the other",
+            file=vehicle.file,
+            field=f"px4.channels.{machine.channels[channel].name}",
+            remedy="set scale and offset to half of the angle from upright to forward",
+        )
     return Tilt(k, rotors, (low, high), direction)
 
 

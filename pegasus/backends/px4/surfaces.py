@@ -1,8 +1,8 @@
-"""PX4 parameters of control surfaces and tilt servos, found from the loads of the model."""
+"""PX4 parameters of forward flight, control surfaces and tilt servos, found from the loads of the model."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import pseudo_inverse
 from pegasus.core.multirotor import Multirotor
+from pegasus.core.steady_flight import Found
+from pegasus.core.steady_loads import SteadyLoads
 from pegasus.core.trim import search_of
 
 SURFACE_LIMIT, TILT_LIMIT = 8, 4
@@ -19,8 +21,17 @@ SURFACE_LIMIT, TILT_LIMIT = 8, 4
 TO_FRD = np.array([1.0, -1.0, -1.0])
 """Signs that turn vectors from the body frame (FLU) to PX4's (FRD)."""
 
-_AIRSPEED, _ABOVE_STALL = 15.0, 1.2
-"""PX4's default of FW_AIRSPD_TRIM [m/s], and least trim airspeed by the stall speed."""
+_AIRSPEEDS = {
+    "FW_AIRSPD_STALL": (7.0, 1.0),
+    "FW_AIRSPD_MIN": (10.0, 1.2),
+    "FW_AIRSPD_TRIM": (15.0, 1.4),
+    "FW_AIRSPD_MAX": (20.0, 2.0),
+}
+"""PX4's defaults [m/s], and the least ones by the stall speed."""
+_TRANSITION = 10.0
+"""PX4's default of VT_ARSP_TRANS [m/s]."""
+_LARGEST_THROTTLE = 2.4
+"""FW_THR_MAX by FW_THR_TRIM in PX4's airframes of its Gazebo models."""
 _OWN_LEAST, _AXIS_LEAST = 0.25, 0.25
 """Least torque about an axis with which a surface controls it: by its own largest torque, and by that of the
 strongest surface about the axis. PX4's airframes name the main axes of a surface only, too."""
@@ -28,8 +39,6 @@ _SIDE = 0.02
 """Distance of a hinge from the plane of symmetry up to which it is in the middle [m]."""
 _TRIM_LIMIT = 0.5
 """Limit of TRIM_PITCH."""
-_UPRIGHT, _FORWARD = math.radians(30.0), math.radians(60.0)
-"""Largest angle of a nacelle in hover, and least in forward flight."""
 _CUSTOM, _FLAPS = 12, (9, 10)
 # CA_SV_CS_TYPE by control of roll, pitch and yaw: on the left, on the right, in the middle.
 _TYPES = {
@@ -42,49 +51,91 @@ _TYPES = {
 }
 
 
-class SurfaceEffects(NamedTuple):
-    """Effects of S control surfaces at the trim airspeed, per output from 0 to 1."""
+@dataclass(frozen=True, eq=False)
+class LevelFlight:
+    """Steady level flight on the wings at PX4's trim airspeed."""
 
-    torque: Array
-    """Torque about the centre of mass, PX4's body frame (FRD) [N m], shape (S, 3)."""
-    lift: Array
-    """Lift by mass [m/s^2], shape (S,)."""
-    trim: Array
-    """Outputs in steady level flight, shape (S,)."""
+    stall: float
+    """Stall speed [m/s]; 0 if none is found."""
+    loads: SteadyLoads
+    found: Found
+    """The flight, or what comes next to it."""
+
+    @classmethod
+    def of(cls, vehicle: Multirotor, given: Mapping[str, float]) -> "LevelFlight":
+        """Return the flight of a vehicle.
+
+        Args:
+            vehicle: The vehicle, in a simulation.
+            given: Parameters of the user.
+        """
+        search = search_of(vehicle, None)
+        lift = search.largest_lift()
+        stall = 0.0 if lift is None else math.sqrt(search.loads.weight / lift)
+        least, over_stall = _AIRSPEEDS["FW_AIRSPD_TRIM"]
+        airspeed = given.get("FW_AIRSPD_TRIM", max(least, over_stall * stall))
+        return cls(stall, search.loads, search.steady(airspeed, 0.0, 0.0))
+
+    def effects(
+        self, vehicle: Multirotor, outputs: OutputMap, channels: Sequence[int]
+    ) -> tuple[Array, Array]:
+        """Return torque and lift of S servos per output from 0 to 1, by the model's own loads.
+
+        Args:
+            vehicle: The vehicle.
+            outputs: Map from PX4's outputs to commands.
+            channels: Places of the servos' channels.
+
+        Returns:
+            Torques about the centre of mass, PX4's body frame (FRD) [N m], shape (S, 3), and lift by mass
+            [m/s^2], shape (S,).
+        """
+        torque, lift = np.zeros((len(channels), 3)), np.zeros(len(channels))
+        for k, channel in enumerate(channels):
+            ends = []
+            for value in commands_at(outputs, channel):
+                command = self.found.command.copy()
+                command[channel] = value
+                ends.append(self.loads.rates(self.found.flight, command))
+            (force_low, turning_low), (force_high, turning_high) = ends
+            torque[k] = 0.5 * TO_FRD * (vehicle.inertia * (turning_high - turning_low)).sum(axis=1)
+            lift[k] = 0.5 * float(((force_high - force_low) * self.found.flight.upward).sum())
+        return torque, lift
+
+    def outputs(self, outputs: OutputMap, channels: Sequence[int]) -> Array:
+        """Return the outputs of channels in this flight, shape (S,).
+
+        Args:
+            outputs: Map from PX4's outputs to commands.
+            channels: Places of the channels.
+        """
+        values = [(self.found.command[k] - outputs.offset[k]) / outputs.scale[k] for k in channels]
+        return np.array(values)
 
 
-def surface_effects(
-    vehicle: Multirotor, outputs: OutputMap, joints: Sequence[int], airspeed: float
-) -> SurfaceEffects:
-    """Return the effects of control surfaces, by the model's own loads.
+def flight_parameters(outputs: OutputMap, roles: Roles, flight: LevelFlight) -> dict[str, float | int]:
+    """Return airspeeds and throttles of forward flight.
 
     Args:
-        vehicle: The vehicle, in a simulation.
         outputs: Map from PX4's outputs to commands.
-        joints: Places of the surfaces' joints.
-        airspeed: Trim airspeed [m/s]; 1.2 times the stall speed if that is larger.
+        roles: Roles of its channels.
+        flight: Its level flight.
     """
-    search = search_of(vehicle, None)
-    lift = search.largest_lift()
-    stall = 0.0 if lift is None else math.sqrt(search.loads.weight / lift)
-    found = search.steady(max(airspeed, _ABOVE_STALL * stall), 0.0, 0.0)
-    torque, lifts, trim = [], [], []
-    for k in joints:
-        channel = vehicle.machines[0].joints[k].channel
-        ends = []
-        for value in commands_at(outputs, channel):
-            command = found.command.copy()
-            command[channel] = value
-            ends.append(search.loads.rates(found.flight, command))
-        (force_low, turning_low), (force_high, turning_high) = ends
-        torque.append(0.5 * TO_FRD * (vehicle.inertia * (turning_high - turning_low)).sum(axis=1))
-        lifts.append(0.5 * float(((force_high - force_low) * found.flight.upward).sum()))
-        trim.append((found.command[channel] - outputs.offset[channel]) / outputs.scale[channel])
-    return SurfaceEffects(np.array(torque).reshape(-1, 3), np.array(lifts), np.array(trim))
+    parameters: dict[str, float | int] = {
+        name: round(max(least, by_stall * flight.stall), 1) for name, (least, by_stall) in _AIRSPEEDS.items()
+    }
+    if roles.kind is not Kind.PLANE:
+        parameters["VT_ARSP_TRANS"] = round(max(_TRANSITION, flight.stall), 1)
+    pushing = [k for k in (*roles.lift, *roles.forward) if flight.found.command[k] > 0.0]
+    if pushing and flight.found.is_steady:
+        throttle = float(np.clip(flight.outputs(outputs, pushing), 0.0, 1.0).mean())
+        parameters["FW_THR_TRIM"] = round(throttle, 3)
+        parameters["FW_THR_MAX"] = round(min(_LARGEST_THROTTLE * throttle, 1.0), 3)
+    return parameters
 
 
 def surface_parameters(
-    vehicle: Multirotor, outputs: OutputMap, roles: Roles, given: Mapping[str, float]
+    vehicle: Multirotor, outputs: OutputMap, roles: Roles, flight: LevelFlight
 ) -> dict[str, float | int]:
     """Return CA_SV_CS* of a vehicle's control surfaces, and TRIM_PITCH.
 
@@ -95,7 +146,7 @@ def surface_parameters(
         vehicle: The vehicle, in a simulation.
         outputs: Map from PX4's outputs to commands.
         roles: Roles of its channels.
-        given: Parameters of the user.
+        flight: Its level flight.
 
     Raises:
         ConfigError: If there are too many servos for PX4.
@@ -111,11 +162,11 @@ def surface_parameters(
     parameters: dict[str, float | int] = {"CA_SV_CS_COUNT": len(joints)}
     if not joints:
         return parameters
-    effects = surface_effects(vehicle, outputs, joints, given.get("FW_AIRSPD_TRIM", _AIRSPEED))
-    torque = _scaled(effects.torque)
-    parameters["TRIM_PITCH"] = _number(
-        min(max(float(torque[:, 1] @ effects.trim), -_TRIM_LIMIT), _TRIM_LIMIT)
-    )
+    channels = [machine.joints[k].channel for k in joints]
+    torque, lift = flight.effects(vehicle, outputs, channels)
+    torque = _scaled(torque)
+    trim = float((torque[:, 1] * flight.outputs(outputs, channels)).sum())
+    parameters["TRIM_PITCH"] = _number(min(max(trim, -_TRIM_LIMIT), _TRIM_LIMIT))
     for servo, k in enumerate(joints):
         roll, pitch, yaw = (bool(value) for value in torque[servo])
         if roles.kind is Kind.TAILSITTER:
@@ -127,7 +178,7 @@ def surface_parameters(
         parameters[f"CA_SV_CS{servo}_TYPE"] = kind
         for axis, value in zip("RPY", torque[servo].tolist(), strict=True):
             parameters[f"CA_SV_CS{servo}_TRQ_{axis}"] = _number(value)
-        flap = _flap(outputs, machine.joints[k].channel, effects.lift[servo]) if kind in _FLAPS else 0
+        flap = _flap(outputs, channels[servo], lift[servo]) if kind in _FLAPS else 0
         parameters |= {
             f"CA_SV_CS{servo}_{name}": x for name, x in (("TRIM", 0), ("FLAP", flap), ("SPOIL", 0))
         }
@@ -142,10 +193,9 @@ def tilt_parameters(vehicle: Multirotor, roles: Roles) -> dict[str, float | int]
         roles: Roles of its channels.
 
     Raises:
-        ConfigError: If there are too many for PX4, or one is not upright at one end of its output and forward
-            at the other.
+        ConfigError: If there are too many for PX4.
     """
-    tilts, machine = roles.tilts, vehicle.machines[0]
+    tilts = roles.tilts
     if len(tilts) > TILT_LIMIT:
         raise ConfigError(
             f"PX4 moves {TILT_LIMIT} tilts at most, the vehicle has {len(tilts)}",
@@ -156,14 +206,6 @@ def tilt_parameters(vehicle: Multirotor, roles: Roles) -> dict[str, float | int]
     parameters: dict[str, float | int] = {"CA_SV_TL_COUNT": len(tilts)}
     for number, tilt in enumerate(tilts):
         hover, flight = reversed(tilt.ends) if tilt.is_reversed else tilt.ends
-        if abs(hover) > _UPRIGHT or flight < _FORWARD:
-            raise ConfigError(
-                f"turns its rotors from {math.degrees(tilt.ends[0]):.0f} to {math.degrees(tilt.ends[1]):.0f} "
-                "degrees of upright at outputs -1 to 1; PX4 needs upright at one end, forward at the other",
-                file=vehicle.file,
-                field=f"px4.channels.{machine.channels[machine.joints[tilt.joint].channel].name}",
-                remedy="set scale and offset to half of the angle from upright to forward",
-            )
         forward, left, _ = tilt.direction.tolist()
         aside = [_aside(roles, rotor, forward, left) for rotor in tilt.rotors]
         parameters |= {

@@ -240,14 +240,3 @@ def test_rotors_that_hardly_yaw():
     curve = {"model": "quadratic", "thrust_constant": 2.3e-8, "moment_ratio": 1e-9}
     given, _, _ = parameters_of(content | {"thrust_curve": curve})
     assert [given[f"CA_ROTOR{k}_CT"] for k in range(4)] == pytest.approx([100.0] * 4)
-
-
-def test_servos_without_an_airframe(tree):
-    """PX4 would fly a plane as a multirotor."""
-    plane, _ = load_vehicle("plane")
-    model = plane.model_copy(update={"px4": PX4Spec()})
-    with Simulation("flat") as simulation, pytest.raises(ConfigError) as caught:
-        simulation.add(Multirotor(model, backends=[PX4(tree.folder)]))
-    assert str(caught.value).startswith(
-        "px4.airframe = 'none_iris': is a multirotor, but the vehicle has the servos left_elevon, "
-    )
