@@ -192,23 +192,35 @@ def rotor_effects(vehicle: Rotorcraft, outputs: OutputMap, layout: RotorLayout |
     full_speed = np.minimum(scale + offset, vehicle.motor.max_speed)[None]
     thrust, torque = curve.thrust(full_speed, still, density)
     moment_ratio = float((torque / thrust).mean())
-    upright = layout.axis[:, 2]
-    if any(channel.low < 0.0 for channel in outputs.channels):
-        # Rotors that can be reversed carry it with either sense of their thrust.
+    if _are_reversible(outputs):
         matrix = (layout.thrust_map(vehicle.center_of_mass) + moment_ratio * layout.torque_map()).T
-        upright = np.abs(upright)
     else:
         try:
             matrix = Allocation(layout, vehicle.center_of_mass, moment_ratio).matrix
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
     weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
-    hovering = hover_speed(vehicle, weight, density, upright)
+    hovering = hover_speed(vehicle, weight, density, lift_shares(layout, outputs))
     hover_output = float(((hovering - offset) / scale).mean())
     step = 0.01 * full_speed
     below, above = (curve.thrust(hovering + change, still, density)[0] for change in (-step, step))
     thrust_slope = float(((above - below) / (2.0 * step) * scale).mean())
     return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output, thrust_slope)
+
+
+def lift_shares(layout: RotorLayout, outputs: OutputMap) -> Array:
+    """Return lift by thrust of each rotor, shape (R,); those that can be reversed carry it with either sense.
+
+    Args:
+        layout: The rotors.
+        outputs: Map from the outputs of an autopilot to their speeds.
+    """
+    upright: Array = layout.axis[:, 2]
+    return np.abs(upright) if _are_reversible(outputs) else upright
+
+
+def _are_reversible(outputs: OutputMap) -> bool:
+    return any(channel.low < 0.0 for channel in outputs.channels)
 
 
 def orientation_of(direction: Sequence[float]) -> int:
