@@ -16,7 +16,7 @@ from pegasus.core.steady_flight import Found
 from pegasus.core.steady_loads import SteadyLoads
 from pegasus.core.trim import search_of
 
-SURFACE_LIMIT, TILT_LIMIT = 8, 4
+_SURFACE_LIMIT, _TILT_LIMIT = 8, 4
 """Maximum number of servos, and of tilts, of PX4's control allocation."""
 TO_FRD = np.array([1.0, -1.0, -1.0])
 """Signs that turn vectors from the body frame (FLU) to PX4's (FRD)."""
@@ -152,9 +152,9 @@ def surface_parameters(
         ConfigError: If there are too many servos for PX4.
     """
     joints, machine = roles.surfaces, vehicle.machines[0]
-    if len(joints) + len(roles.tilts) > SURFACE_LIMIT:
+    if len(joints) + len(roles.tilts) > _SURFACE_LIMIT:
         raise ConfigError(
-            f"PX4 moves {SURFACE_LIMIT} servos at most, the vehicle has {len(joints) + len(roles.tilts)}",
+            f"PX4 moves {_SURFACE_LIMIT} servos at most, the vehicle has {len(joints) + len(roles.tilts)}",
             file=vehicle.file,
             field="joints",
             remedy="let some rest by null in px4.channels",
@@ -196,9 +196,9 @@ def tilt_parameters(vehicle: Multirotor, roles: Roles) -> dict[str, float | int]
         ConfigError: If there are too many for PX4.
     """
     tilts = roles.tilts
-    if len(tilts) > TILT_LIMIT:
+    if len(tilts) > _TILT_LIMIT:
         raise ConfigError(
-            f"PX4 moves {TILT_LIMIT} tilts at most, the vehicle has {len(tilts)}",
+            f"PX4 moves {_TILT_LIMIT} tilts at most, the vehicle has {len(tilts)}",
             file=vehicle.file,
             field="joints",
             remedy="let some rest by null in px4.channels",
