@@ -61,7 +61,8 @@ class PX4Spec(ActuatorMap):
     """Parameters of a vehicle for PX4."""
 
     airframe: str = "none_iris"
-    """Airframe that PX4 starts with, as its PX4_SIM_MODEL names it."""
+    """Airframe that PX4 starts with, as its PX4_SIM_MODEL names it; `none_iris` for that of the vehicle's
+    kind, with the geometry of the model."""
     parameters: dict[str, float | int] = {}
     """PX4 parameters that differ from the airframe's."""
 

@@ -124,15 +124,19 @@ def lift_share(vehicle: Rotorcraft) -> float:
     return float((np.abs(upward) if vehicle.channels[0].low < 0.0 else upward).sum())
 
 
-def hover_speed(vehicle: Rotorcraft, weight: float, air_density: Array) -> Array:
+def hover_speed(
+    vehicle: Rotorcraft, weight: float, air_density: Array, upright: Array | None = None
+) -> Array:
     """Return the rotor speed at which the rotors of a vehicle balance its weight [rad/s], shape (1, 1).
 
     Args:
         vehicle: The vehicle.
         weight: Its weight [N].
         air_density: Air density [kg/m^3], shape (1, 1).
+        upright: Lift by thrust of each rotor that carries it, shape (R,); all carry it by default.
     """
-    share = weight / np.maximum(lift_share(vehicle), 1e-3)
+    lift = lift_share(vehicle) if upright is None else float(upright.sum())
+    share = weight / np.maximum(lift, 1e-3)
     speed: Array = vehicle.thrust_curve.rotor_speed(np.full((1, 1), share), air_density)
     return speed
 

@@ -14,6 +14,7 @@ from pegasus.contracts.vehicle import Rotorcraft
 from pegasus.control.airloads import hover_speed
 from pegasus.control.allocation import Allocation
 from pegasus.model.machine import Channel
+from pegasus.model.rotors import RotorLayout
 from pegasus.sensors import ImuReading
 
 _HALF = math.sqrt(0.5)
@@ -39,6 +40,20 @@ class OutputMap(NamedTuple):
     """Command of a servo at output 0; of a rotor at an output just above zero."""
     channels: Sequence[Channel]
     """The channels; a servo, and a rotor that can be reversed, take negative outputs too."""
+
+    def part(self, rows: Sequence[int]) -> "OutputMap":
+        """Return the map of some of the channels.
+
+        Args:
+            rows: Their places.
+        """
+        outputs, scale, offset, channels = self
+        return OutputMap(
+            [outputs[k] for k in rows],
+            [scale[k] for k in rows],
+            [offset[k] for k in rows],
+            [channels[k] for k in rows],
+        )
 
     def commands(self, controls: Sequence[float]) -> list[float]:
         """Return the commands of armed outputs; a channel rests at an output that is not finite."""
@@ -158,31 +173,52 @@ class RotorEffects(NamedTuple):
     """Mean change of a rotor's thrust by its output while hovering [N]."""
 
 
-def rotor_effects(vehicle: Rotorcraft, outputs: OutputMap) -> RotorEffects:
+def rotor_effects(vehicle: Rotorcraft, outputs: OutputMap, layout: RotorLayout | None = None) -> RotorEffects:
     """Return the effects of a vehicle's rotors.
 
     Args:
         vehicle: The vehicle, in a simulation.
-        outputs: Map from the outputs of its autopilot to rotor speeds.
+        outputs: Map from the outputs of its autopilot to the speeds of these rotors.
+        layout: The rotors, with the vehicle's own motors and propellers; all of them by default.
 
     Raises:
         ConfigError: If the rotors cannot control the vehicle.
     """
-    layout, curve, environment = vehicle.layout, vehicle.thrust_curve, vehicle.environment
+    layout = vehicle.layout if layout is None else layout
+    curve, environment = vehicle.thrust_curve, vehicle.environment
     ground, still = np.zeros((1, 3)), np.zeros((1, layout.count))
     density = environment.air_density(ground)[:, None]
     scale, offset = np.array(outputs.scale), np.array(outputs.offset)
     full_speed = np.minimum(scale + offset, vehicle.motor.max_speed)[None]
     thrust, torque = curve.thrust(full_speed, still, density)
     moment_ratio = float((torque / thrust).mean())
-    matrix = Allocation.of(vehicle, moment_ratio).matrix
+    try:
+        reversible = _are_reversible(outputs)
+        matrix = Allocation(layout, vehicle.center_of_mass, moment_ratio, reversible=reversible).matrix
+    except ConfigError as error:
+        raise error.within(file=vehicle.file) from None
     weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
-    hovering = hover_speed(vehicle, weight, density)
+    hovering = hover_speed(vehicle, weight, density, lift_shares(layout, outputs))
     hover_output = float(((hovering - offset) / scale).mean())
     step = 0.01 * full_speed
     below, above = (curve.thrust(hovering + change, still, density)[0] for change in (-step, step))
     thrust_slope = float(((above - below) / (2.0 * step) * scale).mean())
     return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output, thrust_slope)
+
+
+def lift_shares(layout: RotorLayout, outputs: OutputMap) -> Array:
+    """Return lift by thrust of each rotor, shape (R,); those that can be reversed carry it with either sense.
+
+    Args:
+        layout: The rotors.
+        outputs: Map from the outputs of an autopilot to their speeds.
+    """
+    upright: Array = layout.axis[:, 2]
+    return np.abs(upright) if _are_reversible(outputs) else upright
+
+
+def _are_reversible(outputs: OutputMap) -> bool:
+    return any(channel.low < 0.0 for channel in outputs.channels)
 
 
 def orientation_of(direction: Sequence[float]) -> int:

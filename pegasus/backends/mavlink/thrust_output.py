@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pegasus.backends.mavlink.airframe import OutputMap
+from pegasus.backends.mavlink.airframe import OutputMap, lift_shares
 from pegasus.base.arrays import Array
 from pegasus.contracts.vehicle import Rotorcraft
 
@@ -17,7 +17,7 @@ class ThrustOutput:
 
     def __init__(self, vehicle: Rotorcraft, outputs: OutputMap) -> None:
         self._vehicle, self._scale = vehicle, np.array(outputs.scale)
-        self._offset, self._upright = np.array(outputs.offset), vehicle.layout.axis[:, 2]
+        self._offset, self._upright = np.array(outputs.offset), lift_shares(vehicle.layout, outputs)
         self._full = np.minimum(self._scale + self._offset, vehicle.motor.max_speed)
 
     @property

@@ -26,7 +26,7 @@ from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
 from pegasus.backends.px4.failures import FailureListener
-from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters, require_servos
+from pegasus.backends.px4.geometry import OUTPUT_COUNT, geometry_parameters
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.hil_stream import HilStream
@@ -42,6 +42,7 @@ from pegasus.backends.px4.program import (
     remove_remains,
     reserve,
 )
+from pegasus.backends.px4.roles import Kind, roles_of
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
@@ -51,11 +52,10 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.multirotor import as_multirotor
-from pegasus.model.machine import are_rotors
 
 _log = logging.getLogger(__name__)
 
-_OUTPUT_COUNT, _INSTANCE_LIMIT = 16, 250
+_INSTANCE_LIMIT = 250
 _COMPLAINT, _PRINTED = "Preflight Fail:", 500
 """Prefix of PX4's reasons against arming, and number of its last lines that are searched."""
 
@@ -172,15 +172,17 @@ class PX4(Backend):
         self._count, spec = vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
         self._outputs = output_map(
-            spec, vehicle.channels, file=vehicle.file, output_count=_OUTPUT_COUNT, field="px4"
+            spec, vehicle.channels, file=vehicle.file, output_count=OUTPUT_COUNT, field="px4"
         )
         self._program = None
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
             given = {**spec.parameters, **self.parameters}
-            require_servos(airframe, vehicle)
-            generic = airframe == GENERIC_AIRFRAME and are_rotors(vehicle.channels)
-            geometry = geometry_parameters(vehicle, self._outputs, given) if generic else {}
+            geometry = {}
+            if airframe == Kind.MULTIROTOR.airframe:
+                roles = roles_of(vehicle, self._outputs)
+                airframe = roles.kind.airframe
+                geometry = geometry_parameters(vehicle, self._outputs, given, roles)
             self._program = PX4Program(
                 self.directory,
                 airframe=airframe,

@@ -98,3 +98,31 @@ def test_arduplane_flies_its_scenario(tmp_path):
         assert np.linalg.norm(np.array(path) - entry["waypoint"]["position"], axis=1).min() < 60.0
     assert abs(path[-1][1]) < 5.0
     assert abs(path[-1][0]) < 40.0
+
+
+def test_a_quadplane_flies_its_scenario(tmp_path):
+    """ArduPlane would not take off upright, fly on the wings, or land upright where it started."""
+    scenario, _ = load_scenario("ardupilot_quadplane")
+    options = {key: value for key, value in scenario.vehicles[0].backends[0].items() if key != "model"}
+    backend = ArduPilot(**options)
+    backend.run_folder = tmp_path
+    path, lift, pusher = [], [], []
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor("standard_vtol", backends=[backend]))
+        for _ in simulation.stepping(scenario.duration):
+            path.append(vehicle.state.position[0].copy())
+            lift.append(float(vehicle.rotor_command[0, :4].max()))
+            pusher.append(float(vehicle.rotor_command[0, 4]))
+        # It does not report the landing.
+        assert backend.reached == [len(options["waypoints"]) - 1]
+        assert vehicle.in_contact.all()
+        assert not vehicle.rotor_command[0, :5].any()
+        assert float(vehicle.state.rotation[0, 2, 2]) > 0.99
+    flown, lift, pusher = np.array(path), np.array(lift), np.array(pusher)
+    for entry in options["waypoints"][1:-1]:
+        assert np.linalg.norm(flown - entry["waypoint"]["position"], axis=1).min() < 60.0
+    # It leaves the ground and the waypoints upright, and flies on its wings for half a minute between.
+    climbing = np.linalg.norm(flown[:, :2], axis=1)[(flown[:, 2] > 1.0) & (flown[:, 2] < 18.0)]
+    assert climbing.max() < 3.0
+    assert ((lift == 0.0) & (pusher > 500.0)).sum() > 30.0 * 250.0
+    assert np.linalg.norm(flown[-1, :2]) < 3.0

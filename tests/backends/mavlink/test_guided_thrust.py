@@ -79,6 +79,18 @@ def test_shares_of_px4(model, bend):
             )
 
 
+def test_rotors_that_turn_both_ways():
+    """The omnicopter, half of whose rotors push down unless they are reversed, would have no thrust."""
+    backend = Bound(0.0)
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor("omnicopter", backends=[backend]))
+        wanted = backend._output.weight
+        (share,) = backend._thrust_shares(wanted, np.ones(1))
+        speed = share * 1800.0 * np.sign(vehicle.layout.axis[:, 2])
+        assert static_thrust(vehicle, speed[None]) == pytest.approx(wanted[0], rel=1e-6)
+        assert backend._output.most[0] > 3.0 * wanted[0]
+
+
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize(
     ("options", "inherited", "bend"),

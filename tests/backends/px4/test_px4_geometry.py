@@ -9,6 +9,7 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4
 from pegasus.backends.mavlink.airframe import output_map
 from pegasus.backends.px4.geometry import geometry_parameters
+from pegasus.backends.px4.roles import roles_of
 from pegasus.base.system import resource
 from pegasus.config.autopilot_specs import PX4Spec
 from pegasus.config.files import load_vehicle
@@ -26,7 +27,8 @@ def parameters_of(model):
         vehicle = simulation.add(Multirotor(model, sensors={}))
         rotors = output_map(vehicle.spec.px4, vehicle.channels, output_count=CHANNELS, field="px4")
         given = vehicle.spec.px4.parameters
-        return geometry_parameters(vehicle, rotors, given), vehicle, rotors.outputs
+        roles = roles_of(vehicle, rotors)
+        return geometry_parameters(vehicle, rotors, given, roles), vehicle, rotors.outputs
 
 
 def mixed(given):
@@ -238,14 +240,3 @@ def test_rotors_that_hardly_yaw():
     curve = {"model": "quadratic", "thrust_constant": 2.3e-8, "moment_ratio": 1e-9}
     given, _, _ = parameters_of(content | {"thrust_curve": curve})
     assert [given[f"CA_ROTOR{k}_CT"] for k in range(4)] == pytest.approx([100.0] * 4)
-
-
-def test_servos_without_an_airframe(tree):
-    """PX4 would fly a plane as a multirotor."""
-    plane, _ = load_vehicle("plane")
-    model = plane.model_copy(update={"px4": PX4Spec()})
-    with Simulation("flat") as simulation, pytest.raises(ConfigError) as caught:
-        simulation.add(Multirotor(model, backends=[PX4(tree.folder)]))
-    assert str(caught.value).startswith(
-        "px4.airframe = 'none_iris': is a multirotor, but the vehicle has the servos left_elevon, "
-    )

@@ -427,3 +427,63 @@ def test_vtols_that_tilt(real, model):
         np.testing.assert_allclose(vehicle.state.position[0, :2], 0.0, atol=3.0)
     # On its wings it is three times as fast as a multirotor of PX4.
     assert (np.array(speeds) > 13.0).sum() > 30.0 * 250.0
+
+
+@pytest.mark.parametrize(
+    ("model", "flight"),
+    [
+        ("plane", "px4_plane"),
+        ("flying_wing", "px4_plane"),
+        ("standard_vtol", "px4_vtol"),
+        ("tiltrotor", "px4_vtol"),
+    ],
+)
+def test_derived_parameters(real, model, flight):
+    """PX4 would turn over a machine whose outputs are in another order, or turned round."""
+    scenario, _ = load_scenario(flight)
+    waypoints = scenario.vehicles[0].backends[0]["waypoints"]
+    spec, _ = load_vehicle(model)
+    backend = real(waypoints=waypoints)
+    with Simulation("flat", seed=1) as simulation:
+        names = [channel.name for channel in Multirotor(spec).channels]
+        channels = {}
+        for k, name in enumerate(names):
+            output, sign = (3 * k + 7) % 10, (-1.0) ** k
+            if "tilt" in name:
+                channels[name] = {"output": output, "scale": sign * 0.785398, "offset": 0.785398}
+            else:
+                channels[name] = {
+                    "output": output,
+                    "scale": None if name.startswith("rotor") else sign * 0.53,
+                }
+        if "brake" in channels:
+            channels["brake"] = None
+        px4 = PX4Spec.model_validate({"channels": channels})
+        vehicle = simulation.add(Multirotor(spec.model_copy(update={"px4": px4}), backends=[backend]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        fly_until(simulation, lambda: not backend.armed[0], limit=220.0)
+        assert backend.reached == [len(waypoints)]
+        assert max(backend.health[0].largest_ratios.values()) < 1.0
+        assert vehicle.in_contact.all()
+        assert float(vehicle.state.rotation[0, 2, 2]) > 0.95
+        assert abs(float(vehicle.state.position[0, 1])) < 20.0
+
+
+def test_the_omnicopter(real):
+    """PX4 would not reverse the rotors of the omnicopter, and tumble."""
+    backend, recorder = real(HOVER), Recorder()
+    with Simulation("flat", seed=3) as simulation:
+        vehicle = simulation.add(Multirotor("omnicopter", backends=[backend, recorder]))
+        fly_until(simulation, lambda: vehicle.state.position[0, 2] > 4.5, limit=40.0)
+        simulation.run(5.0)
+        upright, speeds = [], []
+        for _ in simulation.stepping(15.0):
+            upright.append(float(vehicle.state.rotation[0, 2, 2]))
+            speeds.append(vehicle.state.rotor_speed[0].copy())
+        assert backend.armed[0]
+    # Its GPS and barometer wander.
+    held = recorder.between(simulation.time - 15.0, np.inf)[:, 0]
+    np.testing.assert_allclose(held[:, 2], 5.0, atol=1.5)
+    assert np.abs(held[:, :2]).max() < 1.5
+    assert min(upright) > 0.98
+    assert (np.sign(np.mean(speeds, axis=0)) == [1, -1, -1, 1, 1, -1, -1, 1]).all()
