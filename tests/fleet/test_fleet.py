@@ -130,7 +130,7 @@ def test_own_models():
     assert fleets[1].state.velocity[0, 0] < 0.9 * fleets[0].state.velocity[0, 0]
 
 
-def squared_by_power(p, velocity, angular_velocity, speeds, density):
+def cubed(_p, velocity, *_):
     """Return a drag by the power operator, which has other bits on each processor."""
     return Vec3(-(velocity[0] ** 3), 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
 
@@ -139,7 +139,7 @@ def squared_by_power(p, velocity, angular_velocity, speeds, density):
 class PowerDrag(Drag):
     """Drag whose law cannot be compiled."""
 
-    law: ClassVar = staticmethod(squared_by_power)
+    law: ClassVar = staticmethod(cubed)
 
 
 def test_a_law_that_cannot_be_traced_is_named():
