@@ -7,6 +7,7 @@ Shipped vehicles fly with their measured propellers in forward flight, batteries
 measured beside them where it is installed (pip install crazyflow).
 """
 
+import importlib
 import os
 import sys
 import time
@@ -79,17 +80,18 @@ def speed(fly: Callable[[], None], rows: int, clock: Callable[[], float]) -> flo
 def crazyflow(rows: int) -> dict[str, Callable[[], None]]:
     """Return functions that fly drones of crazyflow, by title; none where it is not installed."""
     try:
-        from crazyflow.sim.sim import Control, Integrator, Sim
+        peer = importlib.import_module("crazyflow.sim.sim")
     except ImportError:
         print("crazyflow: not installed, left out")
         return {}
 
     def flown(integrator: Any, control: Any, command: list[float]) -> Callable[[], None]:
-        sim = Sim(n_worlds=rows, freq=500, integrator=integrator, control=control)
+        sim = peer.Sim(n_worlds=rows, freq=500, integrator=integrator, control=control)
         asked = np.tile(np.array(command, dtype=np.float32), (rows, 1, 1))
 
         def fly() -> None:
-            (sim.attitude_control if control == Control.attitude else sim.rotor_vel_control)(asked)
+            by_attitude = control == peer.Control.attitude
+            (sim.attitude_control if by_attitude else sim.rotor_vel_control)(asked)
             for _ in range(STEPS):
                 sim.step(STEPS)
             sim.data.states.pos.block_until_ready()
@@ -97,10 +99,11 @@ def crazyflow(rows: int) -> dict[str, Callable[[], None]]:
         return fly
 
     speeds, attitude = [15000.0] * 4, [0.1, 0.0, 0.0, 0.4]
+    euler, rk4, by_speeds = peer.Integrator.euler, peer.Integrator.rk4, peer.Control.rotor_vel
     cases = {
-        "crazyflow, Euler": (Integrator.euler, Control.rotor_vel, speeds),
-        "crazyflow, RK4": (Integrator.rk4, Control.rotor_vel, speeds),
-        "crazyflow, Euler, attitude": (Integrator.euler, Control.attitude, attitude),
+        "crazyflow, Euler": (euler, by_speeds, speeds),
+        "crazyflow, RK4": (rk4, by_speeds, speeds),
+        "crazyflow, Euler, attitude": (euler, peer.Control.attitude, attitude),
     }
     return dict(zip(cases, starmap(flown, cases.values()), strict=True))
 

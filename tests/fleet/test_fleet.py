@@ -1,11 +1,15 @@
 """Tests of fleets: rows by themselves, episodes, forks, varied parameters, arrays and bad input."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.dynamics import QuadraticDrag
+from pegasus.base.step_math import Vec3
+from pegasus.dynamics import Drag, QuadraticDrag
 from pegasus.environment import ConstantWind, Environment
 from pegasus.fleet import Fleet
 
@@ -108,6 +112,7 @@ def test_varied_rows_equal_varied_copies():
         sim.run(duration=2.0)
         fleet.step(np.zeros(4), 500)
         assert np.array_equal(fleet.state.position, iris.state.position)
+        assert iris.battery is not None
         assert np.array_equal(fleet.columns["charge"][0, :10], iris.battery.charge)
     pairs = Fleet("iris", 10, vary={"mass": (1.4, 1.8)})
     assert 1.4 <= pairs.variation["mass"].min() < pairs.variation["mass"].max() <= 1.8
@@ -123,6 +128,27 @@ def test_own_models():
         fleet.reset(velocity=(10, 0, 0))
         fleet.step(np.full(4, HOVER), 200)
     assert fleets[1].state.velocity[0, 0] < 0.9 * fleets[0].state.velocity[0, 0]
+
+
+def cubed(_p, velocity, *_):
+    """Return a drag by the power operator, which has other bits on each processor."""
+    return Vec3(-(velocity[0] ** 3), 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PowerDrag(Drag):
+    """Drag whose law cannot be compiled."""
+
+    law: ClassVar = staticmethod(cubed)
+
+
+def test_a_law_that_cannot_be_traced_is_named():
+    """A user's law that cannot be compiled is refused with its file and line."""
+    with pytest.raises(
+        ConfigError, match=r"test_fleet.py:\d+: `return Vec3\(-\(velocity\[0\] \*\* 3\)"
+    ) as caught:
+        Fleet(Multirotor("iris", drag=PowerDrag()), 2)
+    assert "\n" not in str(caught.value)
 
 
 def test_arrays_are_shared():

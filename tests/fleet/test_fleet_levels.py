@@ -63,16 +63,16 @@ def test_controllers_have_the_bits_of_a_simulation(model, level):
         weight = vehicle.mass * 9.8
         fleet.reset(position=vehicle.state.position[0])
         for k in range(round(duration * RATE)):
-            columns = controller.columns
-            if level == "reference":
-                columns["directive"][...] = TARGET
-            else:
+            columns, command = controller.columns, []
+            columns["directive"][...] = TARGET
+            if level != "reference":
                 directive, orientation, rates, lift, command = order_of(level, k, weight)
                 columns["directive"][...], columns["attitude"][...] = directive, orientation
                 columns["rates"][...], columns["lift"][...] = rates, lift
             sim.step()
             if level == "reference":
                 r = controller.reference
+                assert r is not None
                 vectors = [*r.position[0], *r.velocity[0], *r.acceleration[0], *r.jerk[0]]
                 command = [*vectors, r.yaw[0], r.yaw_rate[0]]
             fleet.step(command)
