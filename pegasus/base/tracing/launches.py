@@ -14,7 +14,7 @@ from pegasus.base.compiler import announce_compilation, compiled_once, optimizat
 from pegasus.base.errors import ConfigError
 from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
-from pegasus.base.tracing.emission import source_of_trace
+from pegasus.base.tracing.codes import Code, code_of, kept_code
 from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
 from pegasus.base.tracing.traces import FEWEST_ABREAST, TABLE_PADDING, Column, Trace, structure, trace
 
@@ -31,7 +31,7 @@ class Program:
     """Compiled trace.
 
     Args:
-        trace: The trace.
+        trace: The trace, or its code, which stands for `real` and `lanes`.
         real: `numpy.float64`, in which Python, one row and several rows side by side have the same bits, or
             `numpy.float32`.
         lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16; on a GPU each thread runs one row.
@@ -44,13 +44,17 @@ class Program:
     saved_as = "code"
 
     def __init__(
-        self, trace: Trace, *, real: Any = np.float64, lanes: int = LANES, device: str = "cpu"
+        self, trace: Trace | Code, *, real: Any = np.float64, lanes: int = LANES, device: str = "cpu"
     ) -> None:
         start_warp()
-        self.trace, self.device, self.real = trace, device, np.dtype(real)
-        lanes = lanes if device == "cpu" else 1
-        text = source_of_trace(trace, single=self.real == np.float32, lanes=lanes)
-        self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{lanes}", text)
+        if isinstance(trace, Trace):
+            trace = code_of(trace, single=np.dtype(real) == np.float32, lanes=lanes if device == "cpu" else 1)
+        self.code, self.device, self.real = (
+            trace,
+            device,
+            np.dtype(np.float32 if trace.single else np.float64),
+        )
+        self.kernel = kernel_of_text(trace.key, trace.text)
         announce_compilation(self.kernel.module.name)
         try:
             with compiled_once(self.kernel.module.name):
@@ -100,26 +104,29 @@ def program_of(
         ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
     """
     kinds = tuple(structure(argument) for argument in arguments)
-    lanes = LANES if count >= FEWEST_ABREAST else 1
-    key = function, kinds, tuple(outputs)
+    lanes = LANES if count >= FEWEST_ABREAST and device == "cpu" else 1
+    key = function, kinds, tuple(outputs), lanes
     with _LOCK:
-        made = _TRACES.get(key)
-        if made is None:
+        if key not in _CODES:
             try:
-                made = _TRACES[key] = trace(function, *arguments, outputs=outputs)
+                _CODES[key] = kept_code(
+                    lambda: code_of(trace(function, *arguments, outputs=outputs), single=False, lanes=lanes),
+                    *key,
+                )
             except TraceError as error:
                 raise ConfigError(
                     str(error),
                     field="law",
                     remedy="use numbers, vectors and the functions of pegasus.base.step_math",
                 ) from error
-        place = made.key, lanes, device
+        code = _CODES[key]
+        place = code.key, device
         if place not in _PROGRAMS:
-            _PROGRAMS[place] = Program(made, lanes=lanes, device=device)
+            _PROGRAMS[place] = Program(code, device=device)
         return _PROGRAMS[place]
 
 
-_TRACES: dict[Any, Trace] = {}
+_CODES: dict[Any, Code] = {}
 _PROGRAMS: dict[Any, Program] = {}
 _LOCK = threading.RLock()
 
@@ -152,7 +159,7 @@ class Launch:
 
     def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
         self._device, self._parts = program.device, parts
-        columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
+        columns = [*program.code.inputs, *program.code.outputs]
         self._kept = [[_checked(program, c, part) for c in columns] for part in parts]
         on_cpu = self._device == "cpu"
         total = sum(part.last - part.first for part in parts)
@@ -229,7 +236,7 @@ def _checked(program: Program, column: Column, part: Part) -> Any:
     """
     values: Any = part.arrays.get(column.name)
     rows = (column.length or 1) if column.uniform else part.last
-    title = f"{program.trace.title}: the column {column.name}"
+    title = f"{program.code.title}: the column {column.name}"
     if values is None:
         raise ValueError(f"{title} is missing")
     on_gpu = isinstance(values, wp.array)
