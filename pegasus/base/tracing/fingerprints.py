@@ -31,10 +31,19 @@ _LIBRARIES = frozenset((
     "abc", "builtins", "collections", "dataclasses", "enum", "functools", "itertools", "math", "numbers",
     "numpy", "operator", "struct", "types", "typing",
 ))  # fmt: skip
-"""Libraries whose functions, but for the following ones and those of NumPy, depend on arguments alone."""
+"""Libraries whose functions, but for the following ones, depend on arguments alone."""
 _IMPURE = frozenset((
     "compile", "eval", "exec", "globals", "hash", "id", "input", "locals", "open", "print", "__import__",
 ))  # fmt: skip
+_OF_NUMPY = frozenset((
+    "abs", "all", "any", "arange", "argmax", "array", "asarray", "atleast_1d", "atleast_2d",
+    "broadcast_arrays", "broadcast_to", "clip", "column_stack", "concatenate", "cross", "cumsum", "diff",
+    "dot", "einsum", "eye", "full", "full_like", "hstack", "interp", "linspace", "max", "mean", "min",
+    "moveaxis", "nan_to_num", "norm", "ones", "ones_like", "outer", "prod", "ravel", "repeat", "reshape",
+    "round", "searchsorted", "shape", "sort", "squeeze", "stack", "sum", "tile", "transpose", "vstack",
+    "where", "zeros", "zeros_like",
+))  # fmt: skip
+"""Functions of NumPy that depend on arguments alone, beside its ufuncs."""
 _COMPUTED = frozenset(("getattr", "setattr", "vars"))
 """Functions by which shipped code reaches fields of dataclasses only, and other code whatever it likes."""
 _UNUSED = frozenset((
@@ -217,8 +226,7 @@ class _Content:
     def _read_function(self, function: types.FunctionType) -> None:
         self._note(function.__module__, function.__qualname__)
         if _is_pure(function):
-            if function.__module__.startswith("numpy"):
-                raise _UnknownError(f"the function {function.__qualname__} of NumPy")
+            self._refuse_of_numpy(function)
             return
         self._read_code(function.__code__, function.__globals__)
         self._read_each((function.__defaults__, function.__kwdefaults__, function.__dict__))
@@ -259,6 +267,8 @@ class _Content:
     def _read_class(self, kind: type) -> None:
         self._note(kind.__module__, kind.__qualname__)
         if _is_pure(kind):
+            if not issubclass(kind, np.generic) and kind is not np.ndarray:
+                self._refuse_of_numpy(kind)
             return
         module: Any = sys.modules.get(kind.__module__)
         if module is None or kind.__flags__ & _WRITTEN_IN_C:
@@ -297,9 +307,19 @@ class _Content:
         owner: Any = function.__self__
         source = owner if isinstance(owner, type) else function
         is_free = isinstance(owner, type | types.ModuleType | None)
-        if not is_free or not _is_pure(source) or source.__module__.startswith("numpy"):
+        if not is_free or not _is_pure(source):
             raise _UnknownError(f"the function {function.__qualname__}")
+        self._refuse_of_numpy(function)
         self._note(source.__module__, function.__qualname__)
+
+    def _refuse_of_numpy(self, function: Any) -> None:
+        """Refuse a function or a class of NumPy that may read files or random numbers."""
+        if str(function.__module__).startswith("numpy") and function.__qualname__ not in _OF_NUMPY:
+            raise _UnknownError(f"the function {function.__qualname__} of NumPy")
+
+    def _read_array_function(self, function: Any) -> None:
+        self._refuse_of_numpy(function)
+        self._note(function.__qualname__)
 
     def _read_descriptor(self, value: Any) -> None:
         """Add a function or a place of a class: those of C are known of libraries only."""
@@ -332,6 +352,7 @@ _READERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
     (functools._lru_cache_wrapper, _Content._read_cached),
     ((types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
       types.MemberDescriptorType), _Content._read_descriptor),
+    (type(np.where), _Content._read_array_function),
     ((np.ufunc, typing.TypeVar, type(typing.ClassVar)), lambda c, x: c._note(repr(x))),
     ((types.GenericAlias, types.UnionType, type(typing.Annotated[int, 0]),
       type(typing.Callable)), lambda c, x: c._read_each((typing.get_origin(x), *typing.get_args(x)))),

@@ -216,6 +216,9 @@ def test_the_text_of_a_file_counts_beside_its_code(
 UNTOLD = {
     "file": "open('numbers.txt')",
     "file of numbers": "np.loadtxt('numbers.txt')",
+    "file of an array": "np.load('numbers.npy')",
+    "random number of NumPy": "np.random.default_rng().normal()",
+    "file that is an array": "np.memmap('numbers.dat')[0]",
     "random number": "random.random()",
     "random number of an object": "NUMBERS.random()",
     "time": "time.time()",
@@ -243,6 +246,14 @@ def test_what_cannot_be_told_has_no_fingerprint(load: Callable[..., ModuleType],
     """Such laws are traced anew in each process."""
     assert fingerprint(load(f"{HEAD}\ndef law(x):\n    return x * {UNTOLD[kind]}\n").law) is None
     assert fingerprint(load(f"{HEAD}\ndef inner():\n    return 1.0\ndef law(x):\n    return inner()\n").law)
+
+
+def test_functions_of_numpy_that_compute_are_known(load: Callable[..., ModuleType]) -> None:
+    """Classes with laws have methods in NumPy beside them."""
+    texts = ("np.where(x > 0.0, np.sqrt(x), 1.0)", "np.asarray((x, 1.0))", "np.stack([x, x]).sum()")
+    found = {fingerprint(load(f"{HEAD}\ndef law(x):\n    return {text}\n").law) for text in texts}
+    assert None not in found
+    assert len(found) == len(texts)
 
 
 def test_an_import_within_a_function_has_no_fingerprint(load: Callable[..., ModuleType]) -> None:
