@@ -12,6 +12,8 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
+_FOLLOWS_ARRAY_API = hasattr(np, "permute_dims")
+"""Whether NumPy follows the array API itself, as it has since version 2."""
 MANY = 16
 """Number of rows from which a transposed memory layout is faster."""
 
@@ -48,7 +50,9 @@ def namespace(array: Any) -> Any:
     Args:
         array: An array of any namespace that follows the Python array API.
     """
-    # Not at the top: importing it takes as long as NumPy, and many commands compute nothing.
+    if type(array) is np.ndarray and _FOLLOWS_ARRAY_API:
+        return np
+    # Not at the top: importing it takes longer than NumPy.
     import array_api_compat.numpy
 
     if type(array) is np.ndarray:

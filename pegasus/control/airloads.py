@@ -178,7 +178,5 @@ def rotor_load(curve: ThrustCurve, velocity: Array, speed: Array, air_density: A
 
 def _vectors(found: Iterable[tuple[Vec3, Vec3]]) -> tuple[Array, Array]:
     """Return pairs of vectors as rows, shape (n, 3) each."""
-    pairs = np.array(
-        [[*(f[k] for k in range(3)), *(m[k] for k in range(3))] for f, m in found], dtype=np.float64
-    )
+    pairs = np.array([(f.x, f.y, f.z, m.x, m.y, m.z) for f, m in found], dtype=np.float64)
     return pairs[:, :3], pairs[:, 3:]

@@ -2,12 +2,12 @@
 
 import copy
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.components import require
+from pegasus.base.components import annotations_of, require
 from pegasus.base.errors import ConfigError
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def _rows(controller: Any, field: Any) -> list[Any]:
     value = getattr(controller, field.name)
     if field.name == "trajectory":
         return value if isinstance(value, list) else []
-    hint = get_type_hints(type(controller))[field.name]
+    hint = annotations_of(type(controller))[field.name]
     vector = get_origin(hint) is tuple
     if value is field.default or not (vector or hint in (float, int)):
         return []

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.tracing import vjp
+from pegasus.base.tracing import Trace, vjp
 from pegasus.fleet.columns import columns_of, view
 
 _PREFIX = "adjoint."
@@ -16,24 +16,25 @@ class Reverse:
     """Reverse of the step of a fleet.
 
     Args:
-        program: Program of its step.
+        step: Trace of its step.
+        real: Type of its numbers.
         columns: Its columns.
         tables: Its tables.
         count: Number of rows N.
     """
 
     def __init__(
-        self, program: Any, columns: Mapping[str, Array], tables: Mapping[str, Array], count: int
+        self, step: Trace, real: Any, columns: Mapping[str, Array], tables: Mapping[str, Array], count: int
     ) -> None:
         from pegasus.base.tracing.launches import Program
 
-        trace = vjp(program.trace)
+        trace = vjp(step)
         every = [*trace.inputs, *(column for column, _ in trace.outputs)]
         own = [c for c in every if c.name.startswith(_PREFIX)]
-        self._arrays = columns_of(own, {}, count, program.real)
-        made = Program(trace, real=program.real, planar=True)
+        self._arrays = columns_of(own, {}, count, real)
+        made = Program(trace, real=real, planar=True)
         self._launch: Callable[[], None] = made.launch({**columns, **tables, **self._arrays}, count)
-        after = {_PREFIX + column.name for column, _ in program.trace.outputs}
+        after = {_PREFIX + column.name for column, _ in step.outputs}
         self._summed = self._arrays.keys() - after
         """Derivatives by what is the same before and after a step."""
         self._views = {c.name.removeprefix(_PREFIX): view(self._arrays[c.name], c.width, count) for c in own}

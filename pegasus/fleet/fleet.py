@@ -114,6 +114,7 @@ class Fleet:
         )
         arguments = self._model.arguments
         made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
+        self._trace = made
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
@@ -209,14 +210,14 @@ class Fleet:
         Raises:
             ConfigError: If there is no such column, or a weight has another shape.
         """
-        known = {c.name for c, _ in self._program.trace.outputs}
+        known = {c.name for c, _ in self._trace.outputs}
         for name in weights:
             if name not in known:
                 remedy = " ".join([*did_you_mean(name, known), f"there are {', '.join(sorted(known))}"])
                 raise ConfigError("is not changed by a step", field="weights", value=name, remedy=remedy)
         given = {name: self._row_values(name, values, self.count) for name, values in weights.items()}
         if self._reverse is None:
-            self._reverse = Reverse(self._program, self._columns, self._tables, self.count)
+            self._reverse = Reverse(self._trace, self.dtype, self._columns, self._tables, self.count)
         states = []
         for _ in range(substeps):
             states.append(self.snapshot())

@@ -111,8 +111,8 @@ def test_snapshot_follows_an_action(session):
 def test_real_time_is_not_overtaken(session):
     """Simulated time would run faster than the chosen speed, or pacing would not restart after a pause."""
     session.set_speed(2.0)
-    session.play()
     began = time.perf_counter()
+    session.play()
     for _ in range(10):
         time.sleep(0.03)
         assert session.snapshot.time <= 2.0 * (time.perf_counter() - began) + 2 / 250
@@ -122,8 +122,8 @@ def test_real_time_is_not_overtaken(session):
     assert session.snapshot.real_time_factor == 0
     stood = session.snapshot.time
     time.sleep(0.1)
-    session.play()
     began = time.perf_counter()
+    session.play()
     time.sleep(0.05)
     assert session.snapshot.time - stood <= 2.0 * (time.perf_counter() - began) + 2 / 250
 

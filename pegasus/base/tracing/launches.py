@@ -14,7 +14,7 @@ from pegasus.base.compiler import announce_compilation, compiled_once, optimizat
 from pegasus.base.errors import ConfigError
 from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
-from pegasus.base.tracing.emission import source_of_trace
+from pegasus.base.tracing.codes import Code, code_of, kept_code
 from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
 from pegasus.base.tracing.traces import FEWEST_ABREAST, TABLE_PADDING, Column, Trace, structure, trace
 
@@ -31,7 +31,7 @@ class Program:
     """Compiled trace.
 
     Args:
-        trace: The trace.
+        trace: The trace, or its code, which stands for `real`, `lanes` and `planar`.
         real: `numpy.float64`, in which Python, one row and several rows side by side have the same bits, or
             `numpy.float32`.
         lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16; on a GPU each thread runs one row.
@@ -48,7 +48,7 @@ class Program:
 
     def __init__(
         self,
-        trace: Trace,
+        trace: Trace | Code,
         *,
         real: Any = np.float64,
         lanes: int = LANES,
@@ -56,10 +56,12 @@ class Program:
         planar: bool = False,
     ) -> None:
         start_warp()
-        self.trace, self.device, self.real = trace, device, np.dtype(real)
-        self.lanes, self.planar = lanes if device == "cpu" else 1, planar
-        text = source_of_trace(trace, single=self.real == np.float32, lanes=self.lanes, planar=planar)
-        self.kernel = kernel_of_text(f"{trace.key}_{self.real.char}{self.lanes}{'p' * planar}", text)
+        if isinstance(trace, Trace):
+            single, abreast = np.dtype(real) == np.float32, lanes if device == "cpu" else 1
+            trace = code_of(trace, single=single, lanes=abreast, planar=planar)
+        self.code, self.device = trace, device
+        self.real = np.dtype(np.float32 if trace.single else np.float64)
+        self.kernel = kernel_of_text(trace.key, trace.text)
         announce_compilation(self.kernel.module.name)
         try:
             with compiled_once(self.kernel.module.name):
@@ -125,19 +127,22 @@ def program_of(
         ConfigError: If the function cannot be traced, with file and line, or not be compiled or cached.
     """
     kinds = tuple(structure(argument) for argument in arguments)
-    lanes = LANES if count >= FEWEST_ABREAST else 1
-    key = function, kinds, tuple(outputs)
+    lanes = LANES if count >= FEWEST_ABREAST and device == "cpu" else 1
+    key = function, kinds, tuple(outputs), lanes
     with _LOCK:
-        made = _TRACES.get(key)
-        if made is None:
-            made = _TRACES[key] = traced(function, *arguments, outputs=outputs)
-        place = made.key, lanes, device
+        if key not in _CODES:
+            _CODES[key] = kept_code(
+                lambda: code_of(traced(function, *arguments, outputs=outputs), single=False, lanes=lanes),
+                *key,
+            )
+        code = _CODES[key]
+        place = code.key, device
         if place not in _PROGRAMS:
-            _PROGRAMS[place] = Program(made, lanes=lanes, device=device)
+            _PROGRAMS[place] = Program(code, device=device)
         return _PROGRAMS[place]
 
 
-_TRACES: dict[Any, Trace] = {}
+_CODES: dict[Any, Code] = {}
 _PROGRAMS: dict[Any, Program] = {}
 _LOCK = threading.RLock()
 
@@ -170,7 +175,7 @@ class Launch:
 
     def __init__(self, program: Program, parts: Sequence[Part], *, apart: bool) -> None:
         self._device, self._parts = program.device, parts
-        columns = [*program.trace.inputs, *(c for c, _ in program.trace.outputs)]
+        columns = [*program.code.inputs, *program.code.outputs]
         self._kept = [[_checked(program, c, part) for c in columns] for part in parts]
         on_cpu = self._device == "cpu"
         total = sum(part.last - part.first for part in parts)
@@ -247,7 +252,7 @@ def _checked(program: Program, column: Column, part: Part) -> Any:
     """
     values: Any = part.arrays.get(column.name)
     rows = (column.length or 1) if column.uniform else part.last
-    title = f"{program.trace.title}: the column {column.name}"
+    title = f"{program.code.title}: the column {column.name}"
     if values is None:
         raise ValueError(f"{title} is missing")
     on_gpu = isinstance(values, wp.array)
@@ -256,9 +261,9 @@ def _checked(program: Program, column: Column, part: Part) -> Any:
     kind = np.dtype(_TYPES.get(values.dtype, object)) if on_gpu else values.dtype
     expected = _KINDS.get(column.kind, program.real)
     contiguous = values.is_contiguous if on_gpu else values.flags.c_contiguous
-    planar = program.planar and not column.uniform
+    planar = program.code.planar and not column.uniform
     if planar:
-        rows = -(-rows // program.lanes) * program.lanes
+        rows = -(-rows // program.code.lanes) * program.code.lanes
     elif column.rows and not on_gpu and not contiguous:
         # Views of the first numbers of longer rows.
         contiguous = values[:1].flags.c_contiguous and values[0].size >= column.size

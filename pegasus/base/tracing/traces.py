@@ -24,6 +24,8 @@ FEWEST_ABREAST = 8
 """Number of rows from which on they are run side by side; code of single rows is sooner compiled."""
 _SIZES: dict[Any, int] = {float: 0, int: 0, Word: 0, Vec3: 3, Quat: 4, Mat33: 9}
 _KINDS: dict[Any, str] = {int: INTEGER, Word: WORD}
+_NUMBERS = frozenset((float, int, np.float64))
+"""Types of the numbers of a tuple that is one input."""
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,7 @@ def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], i
             numbers = [tuple(v[k] for k in range(_SIZES[type(v)])) for v in values]
             return type(first)(*of(name, numbers))
         if isinstance(first, tuple):
-            if first and all(type(x) in (float, int, np.float64) for x in first):
+            if first and _NUMBERS.issuperset(map(type, first)):
                 return leaf(name, values, len(first), len(first) > SHORT)
             return tuple(of(f"{name}.{k}", [v[k] for v in values]) for k in range(len(first)))
         if isinstance(first, float | np.floating) and not all(
@@ -390,7 +392,7 @@ def shape(value: Any, known: dict[int, int] | None = None) -> Any:
     if isinstance(value, tuple):
         if id(value) in known:
             return known[id(value)]
-        if not all(type(x) in (float, int, np.float64) for x in value):
+        if not _NUMBERS.issuperset(map(type, value)):
             return tuple(shape(x, known) for x in value)
         if len(value) > SHORT:
             known[id(value)] = len(value)

@@ -1,6 +1,7 @@
 """Traces: errors, keys, single precision, and the step of the plant."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -191,7 +192,7 @@ def shaped(p: Shape, x: Real) -> Real:
 def test_a_literal_of_a_dataclass_chooses_the_code() -> None:
     """A sphere would be computed as an ellipsoid that is thrown away."""
     plain = program_of(shaped, uniform("p", Shape(size=2.0)), column("x"))
-    assert [s.op for s in plain.trace.operations] == ["mul"]
+    assert re.findall(r"v\d+ = (.*);", plain.code.text) == ["i0_0 * i1_0"]
     assert plain is program_of(shaped, uniform("p", Shape(size=3.0)), column("x"))
     given, x, out = uniform("p", Shape(0.5, 2.0)), np.linspace(0.0, 1.0, 9), np.zeros(9)
     program_of(shaped, given, column("x")).launch({**uniform_values(given), "x": x, "result": out}, 9)()
