@@ -431,3 +431,17 @@ def test_ros2_fleet(example, monkeypatch, capfd):
     wanted = [2.0 * math.cos(0.5), 2.0 * math.sin(0.5), 2.0]
     assert np.abs(moved - wanted).max() < 0.2
     assert "5 there, by " in capfd.readouterr().out
+
+
+@pytest.mark.learn
+def test_learnt_flight(example):
+    """The policy would not fly all three vehicles, or not along the lemniscate."""
+    assert max(example("learnt_flight").main(duration=6.0).values()) < 0.1
+
+
+@pytest.mark.learn
+@pytest.mark.train
+def test_learn_to_hover(example, tmp_path):
+    """Training would not run, or write no policy that the simulation takes."""
+    example("learn_to_hover").main(steps=20_000, folder=tmp_path)
+    assert (tmp_path / "policy.onnx").is_file()

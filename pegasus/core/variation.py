@@ -59,7 +59,7 @@ class Variation:
                     self._distributions[field] = parse(values, Distribution)
                     _draw(self._distributions[field], nominal, Word(0), 0)
                 else:
-                    self.values[field] = _one_per_copy(values, count)
+                    self.values[field] = one_per_copy(values, count)
             except ConfigError as error:
                 raise error.within(field=f"variation.{field}") from None
 
@@ -74,10 +74,9 @@ class Variation:
             Whether there are any.
         """
         for field, distribution in self._distributions.items():
-            key = Word(draw_key(stream(seed, name, "variation", field)))
-            nominal = self._nominal(field)
-            drawn = [_draw(distribution, nominal, key, k) for k in range(self._count)]
-            self.values[field] = _read_only(np.array(drawn))
+            self.values[field] = drawn_values(
+                distribution, self._nominal(field), self._count, seed, name, field
+            )
         return bool(self._distributions)
 
     def parameters(self) -> list[VehicleParameters]:
@@ -149,6 +148,23 @@ class Variation:
         return value
 
 
+def drawn_values(
+    distribution: Distribution, nominal: Any, count: int, seed: int, name: str, field: str
+) -> Array:
+    """Return values of N copies, which depend on seed, vehicle, field and copy only, shape (N, ...).
+
+    Args:
+        distribution: Their distribution.
+        nominal: Value of the file.
+        count: Number of copies N.
+        seed: Seed of the simulation.
+        name: Name of the vehicle.
+        field: Name of the field.
+    """
+    key = Word(draw_key(stream(seed, name, "variation", field)))
+    return _read_only(np.array([_draw(distribution, nominal, key, k) for k in range(count)]))
+
+
 def of_copy(error: ConfigError, k: int) -> ConfigError:
     """Return an error with the copy that it is about.
 
@@ -159,7 +175,7 @@ def of_copy(error: ConfigError, k: int) -> ConfigError:
     return error.about(f"{error.field}, copy {k}")
 
 
-def _one_per_copy(values: npt.ArrayLike, count: int) -> Array:
+def one_per_copy(values: npt.ArrayLike, count: int) -> Array:
     """Return values as an array with one entry per copy, which is only read."""
     try:
         array = np.array(values)

@@ -1,7 +1,7 @@
 """Fleets: many copies of a vehicle in open air, stepped by compiled code without Python between steps."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,6 +16,8 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
 from pegasus.fleet.columns import columns_of, planar, view
+from pegasus.fleet.derivatives import Reverse
+from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
 from pegasus.model.machine import Channel
 
@@ -41,8 +43,8 @@ class FleetState:
     joint_angle: Array
     """Angles of the joints [rad], shape (N, J)."""
     fault: Array
-    """0, or what is wrong with a row: 1 for a force that is not finite, 2 for a motion that is not, or beyond
-    all bounds, shape (N,). Such a row stays so until it is reset, and disturbs no other."""
+    """1 for a row whose motion is not finite or beyond all bounds, else 0, shape (N,). It stays so until a
+    reset, and disturbs no other row."""
     step_count: Array
     """Number of steps since the reset of each row, shape (N,)."""
 
@@ -57,13 +59,18 @@ class Fleet:
         model: Name of a shipped vehicle, path of a YAML file, its content, or a `Multirotor` with models of
             its own, in no simulation.
         count: Number of rows N.
+        level: What rows are commanded: `channels` of the vehicle, such as rotor speeds, or to the controller
+            that each row then has: `thrusts` of the rotors; `rates`: total thrust and body rates; `attitude`:
+            total thrust and orientation; `velocity` and `position`, with a heading; or `reference`: position,
+            velocity, acceleration, jerk, heading and its rate. `inputs` lists them with units.
         rate: Steps per second [Hz].
         device: `cpu`.
         dtype: `float32`, or `float64` for the results of a simulation.
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
-            `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`: (low,
-            high) to draw from, an array with one entry per row, or a distribution.
+            `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
+            beyond that of the environment [m/s], and `delay` of commands, up to 50 steps [s]: (low, high) to
+            draw from, an array with one entry per row, or a distribution.
         seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only.
 
     Raises:
@@ -73,13 +80,16 @@ class Fleet:
     state: FleetState
     """State of the rows, live: what is written there is the state of the next step."""
     command: Array
-    """Commands of the rows, live, shape (N, U); see `channels`."""
+    """Commands of the rows, live, shape (N, U); see `inputs`."""
+    _launch: Callable[[int], None]
+    _reverse: Reverse | None
 
     def __init__(
         self,
         model: Model,
         count: int,
         *,
+        level: str = "channels",
         rate: float = 500.0,
         device: str = "cpu",
         dtype: str = "float32",
@@ -89,6 +99,7 @@ class Fleet:
     ) -> None:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1
         require(whole, "count", count, "must be a whole number from 1 up")
+        require(level in LEVELS, "level", level, f"must be one of {', '.join(LEVELS)}")
         require(1 <= rate <= 1e5, "rate", rate, "must be a rate, from 1 to 100000 steps per second")
         require(device == "cpu", "device", device, "must be cpu")
         require(str(dtype) in _KINDS, "dtype", dtype, f"must be {' or '.join(_KINDS)}")
@@ -99,14 +110,15 @@ class Fleet:
 
         self.count, self.rate, self.dtype = int(count), float(rate), _KINDS[str(dtype)]
         self._model = FleetModel(
-            model, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
+            model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
         )
         arguments = self._model.arguments
-        made = traced(self._model.function, *arguments, outputs=("",))
+        made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
-        numbers = {name: x for a in self._model.parameters for name, x in uniform_values(a).items()}
+        parameters = [a for a in self._model.parameters if a is not None]
+        numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
@@ -125,16 +137,16 @@ class Fleet:
         return self._model.environment
 
     @property
-    def channels(self) -> tuple[Channel, ...]:
-        """Commands that each row takes, with units and limits."""
-        return self._model.machines[0].channels
+    def inputs(self) -> tuple[Channel, ...]:
+        """Commands that each row takes, U numbers with names, units and limits."""
+        return self._model.inputs
 
     def step(self, command: npt.ArrayLike | None = None, substeps: int = 1) -> None:
         """Advance all rows by a number of steps, with commands that are held.
 
         Args:
-            command: Commands by channel, in their units, shape (N, U), or (U,) for all rows; by default those
-                in `command`.
+            command: Commands in the order of `inputs`, shape (N, U), or (U,) for all rows; by default
+                those in `command`.
             substeps: Number of steps, each 1 / rate long.
 
         Raises:
@@ -173,10 +185,44 @@ class Fleet:
         """
         chosen = chosen_copies(rows, self.count)
         given = {name: self._row_values(name, values, len(chosen)) for name, values in state.items()}
+        if "orientation" in given:
+            length = np.sqrt((given["orientation"] ** 2).sum(axis=1))
+            worst = float(length[np.argmax(abs(length - 1.0))]) if len(length) else 1.0
+            require(abs(worst - 1.0) < _UNIT, "orientation", worst, "must have length 1")
         for name, start in self._start.items():
             self._columns[name][:, chosen] = start[:, chosen]
         for name, values in given.items():
             self._columns[name][:, chosen] = values.T
+
+    def vjp(self, weights: Mapping[str, npt.ArrayLike], substeps: int = 1) -> dict[str, Array]:
+        """Return derivatives through steps from the present state, with the commands in `command`.
+
+        They are those of each row's sum of values after the steps, weighted, by each column before them: the
+        state, `command` and the parameters that vary. The state is left as it is. For longer flights, go from
+        the last snapshot to the first, each time with the derivatives that the later one gave as weights.
+        Where a law has a kink they are those of one side.
+
+        Args:
+            weights: Weights of columns after the steps by name, shapes as those of the state.
+            substeps: Number of steps.
+
+        Raises:
+            ConfigError: If there is no such column, or a weight has another shape.
+        """
+        known = {c.name for c, _ in self._program.trace.outputs}
+        for name in weights:
+            if name not in known:
+                remedy = " ".join([*did_you_mean(name, known), f"there are {', '.join(sorted(known))}"])
+                raise ConfigError("is not changed by a step", field="weights", value=name, remedy=remedy)
+        given = {name: self._row_values(name, values, self.count) for name, values in weights.items()}
+        if self._reverse is None:
+            self._reverse = Reverse(self._program, self._columns, self._tables, self.count)
+        states = []
+        for _ in range(substeps):
+            states.append(self.snapshot())
+            self._launch(1)
+        flat = {name: values if self._widths[name] else values[:, 0] for name, values in given.items()}
+        return self._reverse.run(flat, substeps, lambda: self.restore(states.pop()))
 
     def snapshot(self) -> dict[str, Array]:
         """Return a copy of the state of all rows; see `restore`."""
@@ -225,12 +271,13 @@ class Fleet:
     def _use(self, columns: dict[str, Array], tables: dict[str, Array]) -> None:
         """Take arrays as the columns of this fleet."""
         self._columns, self._tables = columns, tables
+        self._reverse = None
         self._launch = self._program.launch({**columns, **tables}, self.count)
         views = {name: view(values, self._widths[name], self.count) for name, values in columns.items()}
         none: Array = np.zeros((self.count, 0))
         self.state = FleetState(**{name: views.get(name, none) for name in FleetState.__dataclass_fields__})
         self.command, self._command = views["command"], columns["command"]
-        self._titles = [str(channel) for channel in self.channels]
+        self._titles = [str(channel) for channel in self.inputs]
 
     @property
     def columns(self) -> Mapping[str, Array]:
@@ -251,11 +298,6 @@ class Fleet:
                 f"must be finite numbers of shape {shape}, or {shape[1:]} for all",
                 field=name,
                 value=given.shape,
-            )
-        if name == "orientation":
-            length = np.sqrt((given * given).sum(axis=-1, keepdims=True))
-            require(
-                bool((abs(length - 1.0) < _UNIT).all()), name, float(length.ravel()[0]), "must have length 1"
             )
         whole: Array = np.broadcast_to(given, shape).reshape(count, max(width, 1))
         return whole

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import Argument, column, folded, shape
-from pegasus.config.scenario import VehicleSpec
+from pegasus.config.distributions import Distribution
+from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.core.driven import require_driven_rotors, require_slow_motors
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.trim import require_flight
-from pegasus.core.variation import Variation, of_copy
+from pegasus.core.variation import Variation, drawn_values, of_copy, one_per_copy
 from pegasus.dynamics.battery_state import BatteryState
 from pegasus.dynamics.battery_step import Cells, Supply
 from pegasus.environment import Environment
 from pegasus.environment.samples import SampledLaws, models_in_numpy
-from pegasus.fleet.step import FleetStep, Limits
+from pegasus.fleet.levels import Pilot, Piloted, inputs_of, pilot_of
+from pegasus.fleet.step import FleetStep, Limits, Link
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.model.multirotor import machine_of
 from pegasus.model.rotors import require_hover
@@ -26,8 +30,12 @@ from pegasus.step.values import AXES, State
 
 Model = str | Path | Mapping[str, Any] | VehicleSpec | Multirotor
 Vary = Mapping[str, Any]
-"""Values by dotted field of the vehicle's file: (low, high) to draw from, an array with one entry per row, or
-a distribution as in `Multirotor(variation=...)`."""
+"""Values by dotted field of the vehicle's file, `wind` or `delay`: (low, high) to draw from, an array with
+one entry per row, or a distribution as in `Multirotor(variation=...)`."""
+_OF_FLEETS = {"wind": np.zeros(3), "delay": np.zeros(())}
+"""Fields that may differ besides those of the vehicle's file."""
+_LONGEST = 50
+"""Longest delay of commands [steps]."""
 
 
 class FleetModel:
@@ -35,6 +43,7 @@ class FleetModel:
 
     Args:
         model: See `Fleet`.
+        level: Level of commands; see `Fleet`.
         count: Number of rows N.
         rate: Steps per second [Hz].
         environment: Its environment.
@@ -46,7 +55,14 @@ class FleetModel:
     """
 
     def __init__(
-        self, model: Model, count: int, rate: float, environment: Environment, vary: Vary, seed: int
+        self,
+        model: Model,
+        level: str,
+        count: int,
+        rate: float,
+        environment: Environment,
+        vary: Vary,
+        seed: int,
     ) -> None:
         self.vehicle = vehicle = model if isinstance(model, Multirotor) else Multirotor(model)
         if vehicle.has_own_wrench or vehicle.variation or vehicle.count > 1:
@@ -57,7 +73,9 @@ class FleetModel:
             )
         vehicle.environment = environment
         self.count, self.rate, self.environment = count, rate, environment
-        parameters, self.varied = self._varied(vary, seed)
+        self.varied: dict[str, Array] = {}
+        """Values that differ between rows by field, shape (N, ...)."""
+        parameters = self._varied(vary, seed)
         for k, p in enumerate(parameters):
             try:
                 require_driven_rotors(vehicle.layout, p)
@@ -76,17 +94,56 @@ class FleetModel:
         """Values of columns by name, of all rows or of each, at the start of an episode."""
         if vehicle.battery is not None:
             self._charge(parameters)
+        self.start |= {name: self.varied[name] for name in ("wind",) if name in self.varied}
+        self.inputs = inputs_of(level, vehicle)
+        """Commands that a row takes."""
+        self._pilot: Pilot | None = None
+        self._gains: dict[str, Any] = {"own": None, "p": None}
+        if level != "channels":
+            self._pilot, self._gains["own"], self._gains["p"] = pilot_of(level, vehicle, rate)
+            self.start["command"] = np.array([[channel.idle for channel in self.inputs]])
+        self._longest = 0
+        if "delay" in self.varied:
+            lag = np.rint(self.varied["delay"] * rate)
+            self._longest = int(lag.max())
+            self.start |= {"link.lag": lag, "link.sent": np.tile(self.start["command"], (1, self._longest))}
 
-    def _varied(self, vary: Vary, seed: int) -> tuple[Sequence[VehicleParameters], Mapping[str, Array]]:
-        """Return the parameters of all rows, or of each, and the values that differ."""
+    def _varied(self, vary: Vary, seed: int) -> Sequence[VehicleParameters]:
+        """Return the parameters of all rows, or of each."""
         nominal = self.vehicle.parameters[0]
-        if not vary:
-            return [nominal], {}
-        models = DynamicsModels(**{name: getattr(nominal, name) for name in MODELS})
         given = {field: _distribution(values) for field, values in vary.items()}
+        for field, still in _OF_FLEETS.items():
+            if field in given:
+                self.varied[field] = self._drawn(field, given.pop(field), still, seed)
+        if not given:
+            return [nominal]
+        models = DynamicsModels(**{name: getattr(nominal, name) for name in MODELS})
         made = Variation(self.vehicle.spec, models, nominal.airframe, self.count, given)
         made.draw(seed, self.vehicle.name)
-        return made.parameters(), made.values
+        self.varied |= made.values
+        return made.parameters()
+
+    def _drawn(self, field: str, given: Any, still: Array, seed: int) -> Array:
+        """Return the values of a field that is not of the vehicle's file."""
+        try:
+            if isinstance(given, Mapping):
+                distribution = parse(given, Distribution)
+                values = drawn_values(distribution, still, self.count, seed, self.vehicle.name, field)
+            else:
+                values = one_per_copy(given, self.count)
+            allowed = f"must be finite numbers of shape {(self.count, *still.shape)}"
+            require(
+                values.shape == (self.count, *still.shape) and bool(np.isfinite(values).all()),
+                field,
+                values.shape,
+                allowed,
+            )
+            longest = _LONGEST / self.rate
+            inside = field != "delay" or bool(((values >= 0) & (values <= longest)).all())
+            require(inside, field, values.tolist(), f"must be from 0 to {longest:g} s, {_LONGEST} steps")
+        except ConfigError as error:
+            raise error.within(field="vary") from None
+        return values
 
     def _charge(self, parameters: Sequence[VehicleParameters]) -> None:
         """Set the parameters and the initial charge of the batteries."""
@@ -100,9 +157,11 @@ class FleetModel:
         self.cells = state.cells
         self.start |= {name: values.reshape(len(packs), -1) for name, values in columns.items()}
 
-    @property
-    def function(self) -> FleetStep:
-        """Step function of a row.
+    def function(self, *, by_clock: bool) -> FleetStep:
+        """Return the step function of a row.
+
+        Args:
+            by_clock: See `FleetStep`.
 
         Raises:
             ConfigError: If a model of the environment has no law.
@@ -122,17 +181,21 @@ class FleetModel:
             None if wind.calm else wind.step_function,
         )
         places = environment.gravity.parameters, environment.atmosphere.parameters, wind.parameters
-        return FleetStep(laws, places, environment.origin.altitude, self.rate)
+        return FleetStep(laws, places, environment.origin.altitude, self.rate, self._pilot, by_clock)
 
     @property
-    def parameters(self) -> list[Argument]:
-        """Arguments of the step function that do not change in flight.
+    def parameters(self) -> list[Argument | None]:
+        """First arguments of the step function, those that do not change in flight.
 
         Raises:
             ConfigError: If rows differ in more than numbers.
         """
-        parts: dict[str, Sequence[Any]]
-        parts = {"machine": self.machines, "limits": self.limits, "cells": self.cells}
+        parts: dict[str, Sequence[Any]] = {
+            "machine": self.machines,
+            "limits": self.limits,
+            "cells": self.cells,
+            **{name: [] if values is None else [values] for name, values in self._gains.items()},
+        }
         for values in parts.values():
             known: dict[int, int] = {}
             shapes = [shape(value, known) for value in values]
@@ -143,19 +206,22 @@ class FleetModel:
                         field=f"vary, row {k}",
                         remedy="use one fleet for each",
                     )
-        return [folded(name, values) for name, values in parts.items() if values]
+        return [folded(name, values) if values else None for name, values in parts.items()]
 
     @property
     def arguments(self) -> list[Any]:
-        """Arguments of the step function: its parameters, battery, state, commands and number of steps."""
-        machine, cells = self.machines[0], self.cells
+        """Arguments of the step function: its parameters, and columns that it hands on."""
+        machine = self.machines[0]
         numbers = {"channel": len(machine.channels), "joint": len(machine.joints)}
         widths = {name: numbers[axis] for name, axis in AXES.items()}
         return [
             *self.parameters,
-            *([column("", Supply)] if cells else [None, None]),
+            column("", Supply) if self.cells else None,
+            column("pilot", Piloted) if self._pilot is not None else None,
             column("", State, len(machine.elements), **widths),
-            column("command", float, len(machine.channels)),
+            column("command", float, len(self.inputs)),
+            column("wind", Vec3) if "wind" in self.varied else None,
+            column("link", Link, self._longest * len(self.inputs)) if self._longest else None,
             column("step_count", int),
         ]
 

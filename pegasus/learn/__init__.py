@@ -6,36 +6,54 @@ from typing import Any
 from pegasus.base.errors import package_error
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.flights import Flights, evaluate
+from pegasus.learn.policy_controller import PolicyController
+from pegasus.learn.policy_file import Description, Layer, write_policy
 from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
+from pegasus.learn.training import Progress, Training
 
-_LATER = {
+_ENVIRONMENTS = {
     "FleetEnv": "environment",
-    "SingleEnv": "environment",
-    "Sb3Env": "sb3",
-    "RslEnv": "rsl",
     "GroupEnv": "parallel",
-    "PolicyController": "policy_controller",
-    "Training": "training",
-    "Layer": "policy_file",
-    "Description": "policy_file",
-    "write_policy": "policy_file",
+    "RslEnv": "rsl",
+    "Sb3Env": "sb3",
+    "SingleEnv": "environment",
 }
-"""Names whose modules need packages of the extra `learn`."""
+"""Names whose modules need packages of other people's interfaces."""
 
-__all__ = ["TASKS", "Draws", "Episodes", "Flights", "Task", "Term", "evaluate", "register", *_LATER]
+__all__ = [
+    "TASKS",
+    "Description",
+    "Draws",
+    "Episodes",
+    "FleetEnv",
+    "Flights",
+    "GroupEnv",
+    "Layer",
+    "PolicyController",
+    "Progress",
+    "RslEnv",
+    "Sb3Env",
+    "SingleEnv",
+    "Task",
+    "Term",
+    "Training",
+    "evaluate",
+    "register",
+    "write_policy",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used.
+    """Import an environment when it is first used.
 
     Raises:
         ConfigError: If a package that it needs is not installed.
     """
-    if name not in _LATER:
+    if name not in _ENVIRONMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
+        return getattr(import_module(f"pegasus.learn.{_ENVIRONMENTS[name]}"), name)
     except ModuleNotFoundError as error:
         raise package_error(error) from None

@@ -19,7 +19,7 @@ def hover_command(fleet: Fleet) -> Array:
     weight = vehicle.mass * float(length(environment.gravity_vector(ground))[0])
     density = environment.air_density(ground)[:, None]
     speed = float(hover_speed(vehicle, weight, density)[0, 0])
-    return np.array([speed if c.supplied else c.idle for c in fleet.channels])
+    return np.array([speed if c.supplied else c.idle for c in fleet.inputs])
 
 
 def command_range(fleet: Fleet, rest: Array, effort: float) -> tuple[Array, Array]:
@@ -33,7 +33,7 @@ def command_range(fleet: Fleet, rest: Array, effort: float) -> tuple[Array, Arra
         rest: Commands of steady flight, shape (U,).
         effort: The share.
     """
-    low, high = (np.array([getattr(c, side) for c in fleet.channels]) for side in ("low", "high"))
-    driven = np.array([c.supplied for c in fleet.channels])
+    low, high = (np.array([getattr(c, side) for c in fleet.inputs]) for side in ("low", "high"))
+    driven = np.array([c.supplied for c in fleet.inputs])
     swing = effort * np.where(driven, rest, 0.5 * (high - low))
     return np.maximum(low, rest - swing), np.minimum(high, rest + swing)

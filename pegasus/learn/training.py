@@ -182,7 +182,7 @@ def description_of(flights: Flights) -> Description:
     kind = type(task)
     return Description(
         terms=tuple((term.name, float(term.scale)) for term in task.observation),
-        channels=tuple(channel.name for channel in flights.fleet.channels),
+        channels=tuple(channel.name for channel in flights.fleet.inputs),
         low=tuple(flights.low.tolist()),
         high=tuple(flights.high.tolist()),
         rest_speed=tuple(flights.episodes.rest_speed.tolist()),

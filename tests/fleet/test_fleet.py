@@ -6,6 +6,7 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.dynamics import QuadraticDrag
+from pegasus.environment import ConstantWind, Environment
 from pegasus.fleet import Fleet
 
 HOVER = 590.0
@@ -189,3 +190,40 @@ def test_bad_calls():
     fleet.command[...] = HOVER
     fleet.step()
     assert np.isfinite(fleet.state.position).all()
+
+
+def test_wind_and_delay_of_rows():
+    """A row flies in a wind of its own as in that of a simulation, and has its commands late by its delay."""
+    place, wind = (0.0, 0.0, 900.0), (4.0, -1.0, 0.5)
+    same = Environment(wind=ConstantWind(mean_velocity=wind))
+    fleets = [
+        Fleet("iris", 2, dtype="float64", vary={"wind": [wind, (0, 0, 0)]}),
+        Fleet("iris", 2, dtype="float64", environment=same),
+    ]
+    with Simulation(rate=500, wind={"mean_velocity": list(wind)}) as sim:
+        iris = sim.add(Multirotor("iris", position=place, sensors={}))
+        sim.play()
+        sim.run(duration=2.0)
+        for fleet in fleets:
+            fleet.reset(position=place)
+            fleet.step(np.zeros(4), 1000)
+            assert np.array_equal(fleet.state.position[0], iris.state.position[0])
+    assert fleets[0].state.velocity[0, 0] > fleets[0].state.velocity[1, 0] + 0.1
+    late = Fleet("iris", 3, dtype="float64", vary={"delay": [0.0, 0.01, 0.02]})
+    speeds = []
+    for k in range(30):
+        late.step(np.full(4, HOVER) if k % 2 == 0 else np.full(4, 0.5 * HOVER))
+        speeds.append(late.state.rotor_speed[:, 0].copy())
+    first = np.array(speeds)
+    assert not first[:5, 1].any()
+    assert not first[:10, 2].any()
+    assert np.array_equal(first[5:, 1], first[:-5, 0])
+    assert np.array_equal(first[10:, 2], first[:-10, 0])
+    drawn = Fleet("iris", 4, vary={"wind": ((-3, -3, 0), (3, 3, 0)), "delay": (0.0, 0.02)}, seed=3)
+    assert drawn.variation["wind"].shape == (4, 3)
+    assert not drawn.variation["wind"][:, 2].any()
+    assert 0 < drawn.variation["delay"].max() <= 0.02
+    with pytest.raises(ConfigError, match=r"vary\.delay = .*must be from 0 to 0\.1 s"):
+        Fleet("iris", 2, vary={"delay": [0.0, 0.2]})
+    with pytest.raises(ConfigError, match=r"vary.wind.*shape \(2, 3\)"):
+        Fleet("iris", 2, vary={"wind": [1.0, 2.0]})

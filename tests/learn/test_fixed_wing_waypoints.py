@@ -24,7 +24,7 @@ def begun(flights):
 def test_commands_of_trimmed_flight_hold_it(flights):
     """The commands of trimmed flight keep speed and height; rotors and joints begin at these."""
     rest, state = flights.task.rest_command(flights.fleet), begun(flights).fleet.state
-    assert [channel.name for channel in flights.fleet.channels[:2]] == ["rotor_0", "brake"]
+    assert [channel.name for channel in flights.fleet.inputs[:2]] == ["rotor_0", "brake"]
     assert state.rotor_speed == pytest.approx(np.tile(rest[:1], (8, 1)))
     assert state.joint_angle == pytest.approx(np.tile(rest[2:], (8, 1)))
     high, low = flights.high, flights.low

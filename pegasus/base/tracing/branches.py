@@ -7,8 +7,8 @@ from typing import Any
 
 from pegasus.base.tracing.symbols import TRUTH, Symbol
 
-_WORTH = 24
-"""Number of operations from which on a jump costs less than they do."""
+WORTH = 24
+"""Number of operations from which on a jump costs less than they do on one row."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,15 @@ class Branch:
         return [*self.choices, *self.sides[0], *self.sides[1]]
 
 
-def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol | Branch]":
+def with_branches(
+    operations: Sequence[Symbol], kept: set[int], worth: int = WORTH
+) -> "list[Symbol | Branch]":
     """Return operations in an order in which each follows those that it needs, with branches.
 
     Args:
         operations: Operations, each after those that it needs.
         kept: Numbers of those that are needed afterwards, or cannot be in a branch.
+        worth: Least number of operations of a branch.
     """
     users: dict[int, list[Symbol]] = {s.place: [] for s in operations}
     for s in operations:
@@ -37,7 +40,7 @@ def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol 
             if a.place in users:
                 users[a.place].append(s)
     owner: dict[int, Branch] = {}
-    for branch in sorted(_branches(operations, users, kept), key=lambda b: -len(b.members)):
+    for branch in sorted(_branches(operations, users, kept, worth), key=lambda b: -len(b.members)):
         apart = not any(s.place in owner for s in branch.members)
         if apart and not _needs_itself(users, branch, owner):
             owner |= {s.place: branch for s in branch.members}
@@ -66,7 +69,7 @@ def with_branches(operations: Sequence[Symbol], kept: set[int]) -> "list[Symbol 
 
 
 def _branches(
-    operations: Sequence[Symbol], users: Mapping[int, list[Symbol]], kept: set[int]
+    operations: Sequence[Symbol], users: Mapping[int, list[Symbol]], kept: set[int], worth: int
 ) -> list[Branch]:
     """Return the branches that are worth a jump."""
     groups: dict[int, list[Symbol]] = {}
@@ -82,7 +85,7 @@ def _branches(
                 # They are made within the side that needs them.
                 choices = [s for s in choices if s.place not in needed]
                 continue
-            if len(sides[0]) + len(sides[1]) < _WORTH:
+            if len(sides[0]) + len(sides[1]) < worth:
                 break
             branch = Branch(tuple(choices), (sides[0], sides[1]))
             if not _needs_itself(users, branch, {}):

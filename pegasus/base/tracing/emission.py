@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.tracing.branches import with_branches
+from pegasus.base.tracing.branches import WORTH, Branch, with_branches
 from pegasus.base.tracing.symbols import INTEGER, REAL, TRUTH, WORD, Symbol
 from pegasus.base.tracing.traces import Column, Trace
 
@@ -19,6 +19,8 @@ _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
     "eq": "==", "ne": "!=", "and": "&", "or": "|", "bitand": "&", "bitxor": "^", "shift": ">>",
 }  # fmt: skip
+_WORTH_ABREAST = 100
+"""Number of operations from which on it is worth while to ask whether any of several rows needs them."""
 _ROW = 8
 """Numbers of a packed row of tables: one line of a cache in double precision."""
 
@@ -72,7 +74,7 @@ class _Text:
         lines += self._statements([s for s in trace.operations if s.place in self._fixed])
         varying = [s for s in trace.operations if s.place not in self._fixed]
         kept = {x.place for _, values in trace.outputs for x in values if isinstance(x, Symbol)}
-        body = self._branched(varying, kept) if self._lanes == 1 else self._statements(varying)
+        body = self._branched(varying, kept)
         lines.append(f"for (long long row = first; row < last; row += {self._lanes}) {{")
         for k, c in (*moving, *results):
             if c.rows or self._planar:
@@ -134,19 +136,29 @@ class _Text:
         """Return the lines of operations; those that only one side of a condition needs are in branches."""
         lines: list[str] = []
         line: list[Symbol] = []
-        for part in with_branches(symbols, kept | self._packs.keys()):
+        worth = WORTH if self._lanes == 1 else _WORTH_ABREAST
+        for part in with_branches(symbols, kept | self._packs.keys(), worth):
             if isinstance(part, Symbol):
                 line.append(part)
                 continue
             lines += self._statements(line)
             line = []
-            lines += [f"{_TYPES[s.kind]} v{s.place};" for s in part.choices]
-            for k, opening in ((1, f"if ({self._name(part.choices[0].args[0], TRUTH)}) {{"), (2, "} else {")):
-                needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
-                lines += [opening, *self._branched(part.sides[k - 1], needed)]
-                lines += [f"v{s.place} = {self._name(s.args[k], s.kind)};" for s in part.choices]
-            lines.append("}")
+            lines += self._branch(part)
         return lines + self._statements(line)
+
+    def _branch(self, part: Branch) -> list[str]:
+        """Return the lines of a branch: a side is run if any of the rows needs it."""
+        asked = self._name(part.choices[0].args[0], TRUTH)
+        lines = [f"{_TYPES[s.kind]} v{s.place} = {_TYPES[s.kind]}(0);" for s in part.choices]
+        for k, condition in ((1, asked), (2, f"px_not({asked})")):
+            needed = {s.args[k].place for s in part.choices if isinstance(s.args[k], Symbol)}
+            lines += [f"if (px_any({condition})) {{", *self._branched(part.sides[k - 1], needed)]
+            for s in part.choices:
+                new = self._name(s.args[k], s.kind)
+                select = "px_select_words" if s.kind == WORD else "px_select"
+                lines.append(f"v{s.place} = {new if k == 1 else f'{select}({asked}, v{s.place}, {new})'};")
+            lines.append("}")
+        return lines
 
     def _uniform_symbols(self) -> set[int]:
         """Return the operations that are the same for all rows; they stand before the loop."""

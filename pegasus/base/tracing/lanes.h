@@ -14,6 +14,7 @@ typedef bool px_truths;
 #define px_yes true
 #define px_select_words(c, a, b) ((c) ? (a) : (b))
 #define px_not(c) (!(c))
+#define px_any(c) (c)
 #define px_convert(x, kind) ((kind)(x))
 #else
 typedef px_real px_reals __attribute__((ext_vector_type(PEGASUS_LANES)));
@@ -26,6 +27,7 @@ typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #define px_yes px_truths(-1)
 #define px_select_words(c, a, b) (px_convert(c, px_longs) ? (a) : (b))
 #define px_not(c) (~(c))
+#define px_any(c) (__builtin_reduce_or(c) != 0)
 #define px_convert(x, kind) __builtin_convertvector(x, kind)
 #endif
 #define px_no px_truths(0)
@@ -139,7 +141,7 @@ auto px_real_store = [](px_real* rows, long long width, int k, px_reals x) px_in
 };
 auto px_signal = [](px_real* cell, px_reals x, long long left) px_inline {
     px_truths on = px_is(x != px_reals(0));
-    if (__builtin_reduce_or(on) == 0) return;
+    if (!px_any(on)) return;
     for (int l = 0; l < PEGASUS_LANES && l < left; l++)
         if (on[l]) cell[0] = px_real(1);
 };

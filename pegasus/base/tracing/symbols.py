@@ -157,10 +157,13 @@ class InputTable:
         name: Name of the input.
         size: Length of the table.
         first: Place of its first number in the input, which holds the tables of several rows.
+        known: Its numbers if they are literals where the index is one; else empty.
     """
 
-    def __init__(self, graph: "Graph", name: str, size: int, first: Any = 0) -> None:
-        self.graph, self.name, self.size, self.first = graph, name, size, first
+    def __init__(
+        self, graph: "Graph", name: str, size: int, first: Any = 0, known: Sequence[float] = ()
+    ) -> None:
+        self.graph, self.name, self.size, self.first, self._known = graph, name, size, first, known
 
     def __len__(self) -> int:
         return self.size
@@ -168,6 +171,8 @@ class InputTable:
     def __getitem__(self, k: Any) -> Any:
         if not isinstance(k, Symbol) and not 0 <= k < self.size:
             raise IndexError(f"the table {self.name} has {self.size} numbers")
+        if not isinstance(k, Symbol) and len(self._known):
+            return float(self._known[k])
         if not isinstance(k, Symbol) and not isinstance(self.first, Symbol):
             return self.graph.raw("input", (self.name, k), REAL)
         return self.graph.raw("gather", (self.name, self.graph.number("add", k, self.first)), REAL)

@@ -16,6 +16,8 @@ from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable,
 
 SHORT = 4
 """Number of numbers up to which a tuple is no table."""
+_FOLDED = 64
+"""Number of numbers up to which a table is no input of code for one model."""
 TABLE_PADDING = 7
 """Numbers behind the end of a table that a read of a row may touch."""
 FEWEST_ABREAST = 8
@@ -114,16 +116,17 @@ def folded(name: str, values: Sequence[Any]) -> Argument:
     return Argument(name, type(values[0]), 0, tuple(values), folded=True)
 
 
-def _literal_of(argument: Argument, values: Sequence[Any], *, table: bool) -> Any:
+def _literal_of(argument: Argument, values: Sequence[Any], size: int) -> Any:
     """Return the numbers of a folded argument that are literals, with known zeros; None for an input."""
     first = values[0]
-    if not argument.folded or table or any(value is not first and value != first for value in values):
+    fits = argument.folded and size <= _FOLDED and not isinstance(first, np.ndarray)
+    if not fits or any(value is not first and value != first for value in values):
         return None
-    zeros = tuple(
-        NOTHING if x == 0.0 and isinstance(x, float) else x
-        for x in (first if isinstance(first, tuple) else (first,))
-    )
-    return zeros if isinstance(first, tuple) else zeros[0]
+
+    def known(x: Any) -> Any:
+        return NOTHING if isinstance(x, float) and x == 0.0 else x
+
+    return tuple(map(known, first)) if isinstance(first, tuple) else known(first)
 
 
 @dataclass(frozen=True)
@@ -257,15 +260,16 @@ def _input(graph: Graph, argument: Argument, inputs: list[Column]) -> Any:
     uniform_input = len(argument.values) == 1
 
     def symbols(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
-        if (literal := _literal_of(argument, values, table=table)) is not None:
+        if (literal := _literal_of(argument, values, size)) is not None:
             return literal
         if table:
             first: Any = 0
-            if len(_tables(values)) > 1:
+            several = len(_tables(values)) > 1
+            if several:
                 inputs.append(Column(f"{name}@", 0, kind=INTEGER))
                 first = _number(graph, f"{name}@", 0, INTEGER)
             inputs.append(Column(name, size, uniform=True))
-            return InputTable(graph, name, size, first)
+            return InputTable(graph, name, size, first, values[0] if argument.folded and not several else ())
         inputs.append(Column(name, size, uniform=uniform_input))
         parts = tuple(_number(graph, name, k) for k in range(max(size, 1)))
         return parts if size else parts[0]
@@ -325,7 +329,7 @@ def uniform_values(argument: Argument) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def gather(name: str, values: Sequence[Any], size: int, table: bool) -> Any:
-        if _literal_of(argument, values, table=table) is not None:
+        if _literal_of(argument, values, size) is not None:
             pass
         elif table:
             tables = _tables(values)

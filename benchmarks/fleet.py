@@ -1,0 +1,133 @@
+"""Print the speed of fleets, in millions of vehicle-steps by second of processor time of one core.
+
+python benchmarks/fleet.py [ROWS]    RK4 at 500 Hz, ten steps a launch; 1000 rows
+
+Shipped vehicles fly with their measured propellers in forward flight, batteries and the standard atmosphere;
+"plain" ones with models as those of crazyflow: thrust and torque by squared speed, motor lag and drag. It is
+measured beside them where it is installed (pip install crazyflow).
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from itertools import starmap
+from typing import Any
+
+import numpy as np
+
+from pegasus import Multirotor
+from pegasus.base.row_threads import thread_count
+from pegasus.config.files import load_vehicle
+from pegasus.dynamics import QuadraticThrust
+from pegasus.fleet import Fleet
+
+STEPS, REPEATS = 10, 11
+
+
+def plain(name: str) -> Multirotor:
+    """Return a vehicle with thrust and torque by squared speed, those of its hover, and without a battery."""
+    vehicle, spec = Multirotor(name), load_vehicle(name)[0]
+    density, weight = np.full((1, 1), 1.225), vehicle.mass * 9.80665 / vehicle.rotor_count
+    speed = vehicle.thrust_curve.rotor_speed(np.full((1, 1), weight), density)
+    torque = vehicle.thrust_curve.thrust(speed, np.zeros((1, 1)), density)[1]
+    constant, ratio = weight / float(speed[0, 0]) ** 2, float(torque[0, 0]) / weight
+    curve = QuadraticThrust(thrust_constant=constant, moment_ratio=ratio)
+    return Multirotor(spec.model_copy(update={"battery": None}), thrust_curve=curve)
+
+
+def scattered(model: Any, rows: int, level: str, dtype: str) -> Callable[[], None]:
+    """Return a function that flies rows from states and with commands of their own."""
+    fleet = Fleet(model, rows, level=level, dtype=dtype)
+    vehicle = model if isinstance(model, Multirotor) else Multirotor(model)
+    rng, weight = np.random.default_rng(0), vehicle.mass * 9.80665
+    thrust = np.full((1, 1), weight / vehicle.rotor_count)
+    hover = float(vehicle.thrust_curve.rotor_speed(thrust, np.full((1, 1), 1.2))[0, 0])
+    tilt = rng.normal((0.0, 0.0, 0.0, 1.0), 0.1, (rows, 4))
+    tilt /= np.linalg.norm(tilt, axis=1, keepdims=True)
+    fleet.reset(
+        position=rng.uniform(0.0, 5.0, (rows, 3)),
+        orientation=tilt,
+        velocity=rng.normal(0.0, 1.0, (rows, 3)),
+        rotor_speed=hover * rng.uniform(0.9, 1.1, (rows, vehicle.rotor_count)),
+    )
+    fleet.command[...] = {
+        "channels": hover * rng.uniform(0.95, 1.05, (rows, vehicle.rotor_count)),
+        "attitude": np.concatenate([np.full((rows, 1), weight), tilt], axis=1),
+    }[level]
+    kept = fleet.snapshot()
+
+    def fly() -> None:
+        fleet.restore(kept)
+        for _ in range(STEPS):
+            fleet.step(None, STEPS)
+
+    return fly
+
+
+def speed(fly: Callable[[], None], rows: int, clock: Callable[[], float]) -> float:
+    """Return the most vehicle-steps by second of a clock."""
+    fly()
+    spent = []
+    for _ in range(REPEATS):
+        start = clock()
+        fly()
+        spent.append(clock() - start)
+    return rows * STEPS * STEPS / min(spent)
+
+
+def crazyflow(rows: int) -> dict[str, Callable[[], None]]:
+    """Return functions that fly drones of crazyflow, by title; none where it is not installed."""
+    try:
+        from crazyflow.sim.sim import Control, Integrator, Sim
+    except ImportError:
+        print("crazyflow: not installed, left out")
+        return {}
+
+    def flown(integrator: Any, control: Any, command: list[float]) -> Callable[[], None]:
+        sim = Sim(n_worlds=rows, freq=500, integrator=integrator, control=control)
+        asked = np.tile(np.array(command, dtype=np.float32), (rows, 1, 1))
+
+        def fly() -> None:
+            (sim.attitude_control if control == Control.attitude else sim.rotor_vel_control)(asked)
+            for _ in range(STEPS):
+                sim.step(STEPS)
+            sim.data.states.pos.block_until_ready()
+
+        return fly
+
+    speeds, attitude = [15000.0] * 4, [0.1, 0.0, 0.0, 0.4]
+    cases = {
+        "crazyflow, Euler": (Integrator.euler, Control.rotor_vel, speeds),
+        "crazyflow, RK4": (Integrator.rk4, Control.rotor_vel, speeds),
+        "crazyflow, Euler, attitude": (Integrator.euler, Control.attitude, attitude),
+    }
+    return dict(zip(cases, starmap(flown, cases.values()), strict=True))
+
+
+def main() -> None:
+    """Print the table."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    cores = thread_count()
+    models = {"crazyflie": "crazyflie", "iris": "iris", "crazyflie, plain": plain("crazyflie")}
+    peers = {title: speed(fly, rows, time.process_time) for title, fly in crazyflow(rows).items()}
+    for title, found in peers.items():
+        print(f"{title:40} {1e-6 * found:8.2f} M/s")
+    for title, model in models.items():
+        for level in ("channels", "attitude"):
+            for dtype in ("float32", "float64"):
+                os.environ["OMP_NUM_THREADS"] = "1"
+                start = time.process_time()
+                fly = scattered(model, rows, level, dtype)
+                made = time.process_time() - start
+                one = speed(fly, rows, time.thread_time)
+                os.environ["OMP_NUM_THREADS"] = str(cores)
+                every = speed(scattered(model, rows, level, dtype), rows, time.perf_counter)
+                beside = "".join(f", {one / found:.1f} x {name}" for name, found in peers.items())
+                figures = f"{1e-6 * one:8.2f} M/s on one core, {1e-6 * every:.2f} by wall on {cores}"
+                name = f"{title}, {level}, {dtype}"
+                print(f"{name:40} {figures}; made in {made:.1f} s{beside}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
