@@ -144,14 +144,16 @@ def evaluate(
 ) -> tuple[float, float]:
     """Fly episodes by a policy; return the share that succeeded, and the median last distance [m].
 
-    An episode succeeded if it did not fail, and was where the task wants it for all of its last fifth.
+    An episode succeeded if it finished, or if it did not fail and was where the task wants it for all of its
+    last fifth.
 
     Args:
         policy: Function of observations that returns actions.
         task: The task.
-        count: Number of episodes.
+        count: Number of episodes, rounded up to whole groups.
         seed: Seed of their beginnings.
     """
+    count += -count % task.group
     flights = Flights(task, count, seed=seed)
     going = np.ones(count, dtype=bool)
     flights.begin(going)

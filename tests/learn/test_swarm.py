@@ -7,7 +7,7 @@ import pytest
 
 import pegasus.learn
 from pegasus.base.errors import ConfigError
-from pegasus.learn import Flights
+from pegasus.learn import Flights, evaluate
 from pegasus.learn.tasks import Swarm
 
 
@@ -85,6 +85,19 @@ def test_bad_groups(flights):
         Swarm(size=12)
     with pytest.raises(ConfigError, match="size = 1: must be a whole number from 2 up"):
         Swarm(size=1)
+
+
+def test_evaluation_of_whole_swarms():
+    """An evaluation rounds up to whole swarms; one that falls has failed."""
+    seen = []
+    share, distance = evaluate(
+        lambda observation: seen.append(len(observation)) or np.full((len(observation), 4), -1.0),
+        Swarm(size=3, reach=3.5, duration=1.0),
+        count=4,
+    )
+    assert set(seen) == {6}
+    assert share == 0.0
+    assert distance > 3.0
 
 
 @pytest.mark.learn

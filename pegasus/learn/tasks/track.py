@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require
 from pegasus.control import trajectories
 from pegasus.learn.episodes import Draws, Episodes, length
 from pegasus.learn.task import Task
@@ -22,7 +23,7 @@ class TrackTrajectory(Task):
     trajectory: Any = field(
         default_factory=lambda: trajectories.lemniscate(radius=1.5, height=0.0, speed=1.5)
     )
-    """A `Trajectory`."""
+    """A `Trajectory`, or parts of one as in scenario files."""
     duration: float = 10.0
     distance: float = 0.2
     """Largest distance along each axis from it at the start [m]."""
@@ -37,6 +38,11 @@ class TrackTrajectory(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        given = self.trajectory
+        if not isinstance(given, trajectories.Trajectory):
+            self.trajectory = trajectories.trajectory_from_spec(given)
+        duration = self.trajectory.duration
+        require(duration < math.inf, "trajectory.duration", duration, "must be finite", "use the task hover")
         last = max(1, math.ceil(self.trajectory.duration / self.interval))
         points, _ = self.trajectory.samples(np.arange(last + 1) * self.interval)
         self._places: Array = points[:, :3]
