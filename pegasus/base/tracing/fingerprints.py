@@ -11,6 +11,7 @@ import dis
 import enum
 import functools
 import hashlib
+import inspect
 import linecache
 import re
 import sys
@@ -18,7 +19,7 @@ import types
 import typing
 from collections import defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, is_dataclass
+from dataclasses import MISSING, Field, field, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +336,9 @@ class _Content:
         self.read(function.__wrapped__)
 
 
+_MADE = make_dataclass("_", [("x", list, field(default_factory=list))])
+_FACTORY = type(inspect.signature(_MADE).parameters["x"].default)
+"""Class of what stands for a default that a dataclass makes anew; the factory is read with the field."""
 _READERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
     (enum.Enum, lambda c, x: c._read_each((x._name_, x._value_))),
     ((np.ndarray, np.generic), _Content._read_array),
@@ -356,7 +360,7 @@ _READERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
     ((np.ufunc, typing.TypeVar, type(typing.ClassVar)), lambda c, x: c._note(repr(x))),
     ((types.GenericAlias, types.UnionType, type(typing.Annotated[int, 0]),
       type(typing.Callable)), lambda c, x: c._read_each((typing.get_origin(x), *typing.get_args(x)))),
-    (type(MISSING), lambda c, _: c._note("missing")),
+    ((type(MISSING), _FACTORY), lambda c, _: c._note("missing")),
     (Field, lambda c, x: c._read_each((x.name, x.type, x.default, x.default_factory, x.init, x.metadata))),
     (type(namedtuple("_Places", "x").x), lambda c, x: c._note(x.__reduce__()[1][0])),  # type: ignore
     (types.MethodType, lambda c, x: c._read_each((x.__func__, x.__self__))),
