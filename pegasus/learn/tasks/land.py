@@ -91,9 +91,9 @@ class LandOnPad(Task):
         return down
 
     def reward(self, episodes: Episodes) -> Array:
-        """Return more for coming nearer to the pad and its velocity, much for landing, less for failing."""
-        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0)
-        reward: Array = gain + 5.0 * self.finished(episodes) - 5.0 * self.failed(episodes)
+        """Return the approach to the pad and its velocity, more for landing soon, less for failing."""
+        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0) - 0.02
+        reward: Array = gain + 5.0 * self.finished(episodes) - self.failed(episodes)
         return reward
 
     def failed(self, episodes: Episodes) -> BoolArray:
