@@ -38,6 +38,8 @@ class Task:
     effort: float = 0.6
     """Share by which actions of -1 and 1 change the commands of steady flight; see `rest_command`."""
 
+    discount: ClassVar[float] = 0.98
+    """Factor of the reward of the next action beside that of this one, for learners."""
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
         Term("position_integral"),

@@ -75,7 +75,7 @@ class Training:
                 n_steps=32,
                 batch_size=rows * 32 // 4,
                 n_epochs=6,
-                gamma=0.98,
+                gamma=task.discount,
                 gae_lambda=0.95,
                 learning_rate=1e-3,
                 clip_range=0.2,

@@ -47,6 +47,7 @@ class LandOnPad(Task):
     reach: float = 4.0
     """Distance from the pad at which an episode has failed [m]."""
 
+    discount: ClassVar[float] = 0.99
     observation: ClassVar = (*Task.observation, Term("velocity_error", 0.5))
 
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:

@@ -70,6 +70,7 @@ class RaceGates(Task):
     reach: float = 15.0
     """Distance from the next gate at which an episode has failed [m]."""
 
+    discount: ClassVar[float] = 0.99
     observation: ClassVar = (
         Term("gate_corners", 0.2),
         Term("upward"),

@@ -47,6 +47,7 @@ class FixedWingWaypoints(Task):
     reach: float = 200.0
     """Distance from the next waypoint at which an episode has failed [m]."""
 
+    discount: ClassVar[float] = 0.99
     observation: ClassVar = (
         Term("body_preview", 0.02),
         Term("upward"),
