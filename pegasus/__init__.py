@@ -1,4 +1,4 @@
-"""Multirotor simulator: exact dynamics, honest sensors, many vehicles."""
+"""Simulator of aircraft: exact dynamics, honest sensors, many vehicles."""
 
 from pegasus.version import __version__ as __version__
 
@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from pegasus.base.errors import ConfigError as ConfigError
     from pegasus.contracts.backend import Backend as Backend
     from pegasus.contracts.state import VehicleState as VehicleState
+    from pegasus.core.aircraft import Aircraft as Aircraft
+    from pegasus.core.aircraft import Multirotor as Multirotor
     from pegasus.core.host import start_host as start_host
-    from pegasus.core.multirotor import Multirotor as Multirotor
     from pegasus.core.simulation import Playback as Playback
     from pegasus.core.simulation import Simulation as Simulation
     from pegasus.core.snapshot import Snapshot as Snapshot
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from pegasus.recording import read_log as read_log
 
 _MODULES = {
+    "Aircraft": "pegasus.core.aircraft",
     "AutopilotError": "pegasus.base.errors",
     "Backend": "pegasus.contracts.backend",
     "ConfigError": "pegasus.base.errors",
     "Environment": "pegasus.environment",
     "Log": "pegasus.recording",
     "McapRecorder": "pegasus.recording",
-    "Multirotor": "pegasus.core.multirotor",
+    "Multirotor": "pegasus.core.aircraft",
     "Playback": "pegasus.core.simulation",
     "RotorLayout": "pegasus.model.rotors",
     "Simulation": "pegasus.core.simulation",

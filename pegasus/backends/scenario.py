@@ -13,7 +13,7 @@ from pegasus.contracts.estimator import build_estimator
 from pegasus.contracts.fault import Injection, build_fault
 from pegasus.contracts.sensor import build_sensors
 from pegasus.control.trajectories import located
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 
 
@@ -59,7 +59,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
             simulation.add_mover(mover)
         except ConfigError as error:
             raise error.within(field=f"movers.{i}") from None
-    vehicles: list[Multirotor] = []
+    vehicles: list[Aircraft] = []
     for i, entry in enumerate(spec.vehicles):
         try:
             model = scenario_model(entry, file)
@@ -67,7 +67,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
             if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
                 drives = not any(backend.drives for backend in backends)
                 backends.append(ROS2(control=drives, **ros2_graph(spec)))
-            vehicle = Multirotor(
+            vehicle = Aircraft(
                 model,
                 count=entry.count,
                 name=entry.name,

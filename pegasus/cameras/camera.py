@@ -28,8 +28,8 @@ from pegasus.contracts.renderer import Images, View
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.aircraft import Aircraft, as_aircraft
 from pegasus.core.manager import manager_of
-from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.core.visuals import Snapshot
 from pegasus.environment import Environment
 from pegasus.labels.segmentation import FIRST_ID, class_names
@@ -271,13 +271,13 @@ class Camera(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._name = next((name for name, item in vehicle.sensors.items() if item is self), "camera")
-        _, mount = self.mount(as_multirotor(vehicle))
+        _, mount = self.mount(as_aircraft(vehicle))
         self._optics = self._optics_at(mount, f"camera {self._name!r} of {vehicle.name!r}")
         self._turn = quaternion_from_matrix(self._optics.rotation)
         self._matrix = self._optics.lens.matrix(self.resolution)
         self._previous: Snapshot | None = None
 
-    def mount(self, vehicle: Multirotor) -> tuple[Array, Array]:
+    def mount(self, vehicle: Aircraft) -> tuple[Array, Array]:
         """Return the rotation of the optical frame to the body frame, and the position of the lens there [m].
 
         Args:

@@ -20,7 +20,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.vehicle import Vehicle, as_rotorcraft
 from pegasus.control import GeometricController, trajectories
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 
 _HEIGHT = 50.0
@@ -89,7 +89,7 @@ def measure(vehicle_count: int, *, seconds: float, controlled: bool = False) -> 
     hold = trajectories.hold(height=_HEIGHT)
     backend = GeometricController(hold, spin_up=0.0) if controlled else _HoverSpeed()
     with Simulation("flat", rate=_RATE) as simulation:
-        simulation.add(Multirotor("iris", count=vehicle_count, position=(0, 0, _HEIGHT), backends=[backend]))
+        simulation.add(Aircraft("iris", count=vehicle_count, position=(0, 0, _HEIGHT), backends=[backend]))
         whole = _batches(simulation, seconds / 2, lambda: simulation.step(_BATCH))
         split: list[list[float]] = [[] for _ in _PARTS]
         _batches(simulation, seconds / 2, lambda: _timed_steps(simulation, split))

@@ -97,10 +97,10 @@ def show_vehicle(
 
     import_from_beside(name)
     if kalibr is not None:
-        from pegasus.core.multirotor import Multirotor
+        from pegasus.core.aircraft import Aircraft
         from pegasus.design.kalibr import camera_chain, imu_parameters
 
-        vehicle = Multirotor(name)
+        vehicle = Aircraft(name)
         content = imu_parameters(vehicle) if kalibr is Calibration.IMU else camera_chain(vehicle)
         # Matrices have a row on each line, as Kalibr writes them.
         flow = False if kalibr is Calibration.IMU else None
@@ -153,7 +153,7 @@ def check_vehicle(
     ],
 ) -> None:
     """Check a vehicle as a flight would: its file and parts, and hover, or stall, trim and modes."""
-    from pegasus.core.multirotor import Multirotor
+    from pegasus.core.aircraft import Aircraft
     from pegasus.core.simulation import Simulation
     from pegasus.design.flight_sheet import flight_sheet
 
@@ -161,7 +161,7 @@ def check_vehicle(
     with showing_preparation(f"loading {name}"):
         simulation = Simulation("flat")
     with simulation:
-        rows = flight_sheet(simulation.add(Multirotor(name)))
+        rows = flight_sheet(simulation.add(Aircraft(name)))
     _print_findings(rows)
 
 

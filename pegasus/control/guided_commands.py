@@ -21,7 +21,7 @@ from pegasus.control.copy_values import angles_of_copies, length_of, rows_of_cop
 from pegasus.control.full_pose import ALONG_Z, require_pose
 from pegasus.control.guided_mission import GuidedMission
 from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET, VELOCITY
-from pegasus.core.multirotor import Multirotor, as_multirotor
+from pegasus.core.aircraft import Aircraft, as_aircraft
 from pegasus.core.placement import Copies, chosen_copies, spawn_point_of
 from pegasus.core.simulation import Simulation
 
@@ -116,14 +116,14 @@ class GuidedCommands(Backend):
 
     mission: Any = field(init=False, repr=False)
     """The `GuidedMission` of the present run."""
-    _flyer: Multirotor | None = field(default=None, init=False, repr=False)
+    _flyer: Aircraft | None = field(default=None, init=False, repr=False)
     """The vehicle, once the backend is bound."""
     _over = False
 
     def bind(self, vehicle: Vehicle) -> None:
         """Prepare for a vehicle; see `Backend.bind`."""
         super().bind(vehicle)
-        self._flyer = as_multirotor(vehicle)
+        self._flyer = as_aircraft(vehicle)
 
     def start(self) -> None:
         """Start on the ground; commands given before the first step are kept."""

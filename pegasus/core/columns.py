@@ -135,7 +135,7 @@ class StateView:
         given = "position" if self._name == "position" else f"position, {self._name}=..."
         raise AttributeError(
             f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by "
-            f"vehicle.place({given}), or give its start to Multirotor"
+            f"vehicle.place({given}), or give its start to Aircraft"
         )
 
 

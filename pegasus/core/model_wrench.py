@@ -7,7 +7,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Quat, Real, Reals, Vec3, cross, rotate
 from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.model.machine import Machine
 from pegasus.step.integrator import turning
@@ -68,7 +68,7 @@ def wrench_at(machine: Machine, sample: Sample, planes: Planes | None) -> tuple[
     return loads.rotor_force + loads.drag_force, torque
 
 
-def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: float) -> tuple[Array, Array]:
+def model_wrench(vehicle: Aircraft, samples: MotionSamples, *, air_density: float) -> tuple[Array, Array]:
     """Return force without gravity [N] and torque [N m] that the models give at each instant, (T, 3) each.
 
     Both are in the body frame, the torque about the centre of mass. It includes the reaction to the angular
@@ -101,7 +101,7 @@ def model_wrench(vehicle: Multirotor, samples: MotionSamples, *, air_density: fl
 
 
 def measured_wrench(
-    vehicle: Multirotor, samples: MotionSamples, specific_force: Array, angular_acceleration: Array
+    vehicle: Aircraft, samples: MotionSamples, specific_force: Array, angular_acceleration: Array
 ) -> tuple[Array, Array]:
     """Return the force without gravity [N] and torque [N m] that a motion takes, body frame, (T, 3) each.
 

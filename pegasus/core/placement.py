@@ -105,7 +105,7 @@ def placed_state(
     velocity: npt.ArrayLike,
     angular_velocity: npt.ArrayLike,
 ) -> BodyState:
-    """Return poses and velocities of K copies, with the arguments of `Multirotor.place` and `reset`.
+    """Return poses and velocities of K copies, with the arguments of `Aircraft.place` and `reset`.
 
     Args:
         start: Start placement of all copies.

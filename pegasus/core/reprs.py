@@ -61,8 +61,9 @@ def vehicle_line(vehicle: DescribedVehicle) -> str:
     model = f" ({vehicle.spec.name})" if vehicle.spec.name != vehicle.name else ""
     driver = vehicle.backends.driver
     position = ", ".join(f"{x:.2f}" for x in vehicle.state.position[0].tolist())
+    kind = "Multirotor" if vehicle.rotor_count == len(vehicle.channels) else "Aircraft"
     return (
-        f"<Multirotor {vehicle.name}{copies}{model}: {vehicle.mass:g} kg, {vehicle.rotor_count} rotors, "
+        f"<{kind} {vehicle.name}{copies}{model}: {vehicle.mass:g} kg, {vehicle.rotor_count} rotors, "
         f"at ({position}) m, driven by {type(driver).__name__ if driver is not None else 'nothing'}, "
         f"sensors {', '.join(vehicle.sensors) or 'none'}>"
     )

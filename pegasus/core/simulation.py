@@ -22,10 +22,10 @@ from pegasus.contracts.engine import DEFAULT_ENGINE, Engine
 from pegasus.contracts.mover import Mover
 from pegasus.contracts.observer import Observer
 from pegasus.contracts.renderer import Renderer
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, with_wind, world_of
 from pegasus.core.host import HostState
 from pegasus.core.movers import Movers, mover_of
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
 from pegasus.core.placement import find_start
 from pegasus.core.plausibility import unlikely_figures
@@ -36,7 +36,7 @@ from pegasus.core.visuals import Visuals
 from pegasus.environment import Environment
 from pegasus.scene.scene import Scene
 
-V = TypeVar("V", bound=Multirotor)
+V = TypeVar("V", bound=Aircraft)
 
 _log = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class Simulation:
     def _repr_html_(self) -> str:
         return simulation_html(self)
 
-    def add(self, vehicle: V, *, before: Sequence[Multirotor] = ()) -> V:
+    def add(self, vehicle: V, *, before: Sequence[Aircraft] = ()) -> V:
         """Add a vehicle, also while the simulation runs, and return it.
 
         A vehicle without a position starts at the world's first free spawn point.
@@ -225,7 +225,7 @@ class Simulation:
                     raise
         return vehicle
 
-    def remove(self, vehicle: Multirotor | str) -> None:
+    def remove(self, vehicle: Aircraft | str) -> None:
         """Remove a vehicle; the others are not disturbed.
 
         Args:
@@ -570,7 +570,7 @@ class Simulation:
             raise
         self.step_count = snapshot.step
 
-    def _start_backends(self, vehicle: Multirotor) -> None:
+    def _start_backends(self, vehicle: Aircraft) -> None:
         for backend in vehicle.backends:
             backend.real_time_factor = self.speed
             backend.start()

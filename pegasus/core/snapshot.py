@@ -9,7 +9,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.saved_state import SavedState
 from pegasus.base.streams import stream
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.model.dynamics_models import MODELS, VehicleParameters
 
@@ -139,7 +139,7 @@ def _parts(vehicles: VehicleManager) -> dict[str, Any]:
     }
 
 
-def _parts_of_vehicle(vehicle: Multirotor) -> dict[str, Any]:
+def _parts_of_vehicle(vehicle: Aircraft) -> dict[str, Any]:
     return {
         **{f"sensors.{name}": sensor for name, sensor in vehicle.sensors.items()},
         **{f"backends.{k}": backend for k, backend in enumerate(vehicle.backends)},
@@ -178,7 +178,7 @@ def _built(vehicles: VehicleManager, world: str) -> dict[str, Any]:
     return {"world": world, "engine": vehicles.engine, "rate": vehicles.rate, "vehicles": names, **own}
 
 
-def _built_vehicle(vehicle: Multirotor) -> dict[str, Any]:
+def _built_vehicle(vehicle: Aircraft) -> dict[str, Any]:
     return {
         "copies": vehicle.count,
         "rotors": vehicle.rotor_count,

@@ -14,11 +14,11 @@ from pegasus.contracts.engine import BodyIds, BodyState, Contacts, Engine, RayHi
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.air import AirInputs
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.backend_bank import Backends
 from pegasus.core.contact import Contact, contacts_by_vehicle
 from pegasus.core.manager import ChangeableVehicle
 from pegasus.core.movers import Movers
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
 from pegasus.core.sensor_bank import SensorBank
@@ -30,7 +30,7 @@ from pegasus.model.dynamics_models import VehicleParameters
 _DEEPEST_START = 0.05  # [m]
 
 
-class VehicleManager(Collection[Multirotor]):
+class VehicleManager(Collection[Aircraft]):
     """All vehicles of a simulation, in the order of addition; their states are rows of one array.
 
     Iterating gives the vehicles, indexing finds one by its name.
@@ -54,7 +54,7 @@ class VehicleManager(Collection[Multirotor]):
     def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
         self.rate, self.seed = rate, seed
         self._engine, self._environment = engine, environment
-        self._vehicles: dict[str, Multirotor] = {}
+        self._vehicles: dict[str, Aircraft] = {}
         self._ids: dict[str, BodyIds] = {}
         self._found: Contacts | None = None
         self._contacts: dict[str, list[Contact]] = {}
@@ -62,7 +62,7 @@ class VehicleManager(Collection[Multirotor]):
         self._sensors, self._backends = SensorBank(rate), Backends(rate)
         self._rearrange()
 
-    def __getitem__(self, name: str) -> Multirotor:
+    def __getitem__(self, name: str) -> Aircraft:
         """Return the vehicle of a name."""
         try:
             return self._vehicles[name]
@@ -72,7 +72,7 @@ class VehicleManager(Collection[Multirotor]):
     def __contains__(self, name: object) -> bool:
         return name in self._vehicles
 
-    def __iter__(self) -> Iterator[Multirotor]:
+    def __iter__(self) -> Iterator[Aircraft]:
         return iter(self._vehicles.values())
 
     def __len__(self) -> int:
@@ -84,11 +84,11 @@ class VehicleManager(Collection[Multirotor]):
         return self._bodies
 
     @property
-    def faulty(self) -> Sequence[Multirotor]:
+    def faulty(self) -> Sequence[Aircraft]:
         """Vehicles with faults, acting or not."""
         return self._faulty
 
-    def add(self, vehicle: Multirotor) -> None:
+    def add(self, vehicle: Aircraft) -> None:
         """Add a vehicle, also while others fly, without disturbing them.
 
         Args:
@@ -396,7 +396,7 @@ class VehicleManager(Collection[Multirotor]):
             vehicle.leave()
         self._vehicles, self._ids = {}, {}
 
-    def _require_own_parts(self, vehicle: Multirotor) -> None:
+    def _require_own_parts(self, vehicle: Aircraft) -> None:
         """Raise a ConfigError if a vehicle shares a stateful backend or sensor with another."""
         others = {
             id(part): other.name
@@ -414,7 +414,7 @@ class VehicleManager(Collection[Multirotor]):
                 )
             others[id(part)] = vehicle.name
 
-    def _require_free_start(self, vehicle: Multirotor) -> None:
+    def _require_free_start(self, vehicle: Aircraft) -> None:
         contacts = self._engine.contacts()
         ids = self._ids[vehicle.name]
         depth = np.where(np.isin(contacts.body, ids) | np.isin(contacts.other, ids), -contacts.distance, 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.labels.annotations import ImuTrack
 from pegasus.sensors.imu import IMU, ImuReading
 
@@ -17,7 +17,7 @@ class ImuRecorder:
         copy: Number of the copy.
     """
 
-    def __init__(self, vehicle: Multirotor, copy: int) -> None:
+    def __init__(self, vehicle: Aircraft, copy: int) -> None:
         self._vehicle, self._copy = vehicle, copy
         self._name = next((name for name, item in vehicle.sensors.items() if isinstance(item, IMU)), None)
         self._mount, self._noise = np.eye(4), np.zeros(5)

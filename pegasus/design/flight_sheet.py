@@ -2,15 +2,15 @@
 
 import math
 
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.flight_modes import linearized
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.trim import Trim, stall_speed, trim
 
 _CRUISE = 1.5
 """Airspeed in cruise by the stall speed."""
 
 
-def flight_sheet(vehicle: Multirotor) -> list[tuple[str, str]]:
+def flight_sheet(vehicle: Aircraft) -> list[tuple[str, str]]:
     """Return the performance of a vehicle in steady flight, as labels and values.
 
     Args:
@@ -36,7 +36,7 @@ def flight_sheet(vehicle: Multirotor) -> list[tuple[str, str]]:
     ]
 
 
-def _commands(vehicle: Multirotor, found: Trim) -> str:
+def _commands(vehicle: Aircraft, found: Trim) -> str:
     """Return the commands of a trim with their channels."""
     pairs = zip(vehicle.channels, found.command.tolist(), strict=True)
     return ", ".join(

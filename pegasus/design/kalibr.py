@@ -10,12 +10,12 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera, StereoCamera
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.optics.lens import distortion_model
 from pegasus.sensors import IMU
 
 
-def imu_parameters(vehicle: Multirotor) -> dict[str, Any]:
+def imu_parameters(vehicle: Aircraft) -> dict[str, Any]:
     """Return the content of `imu.yaml`: noise and rate of the first IMU.
 
     Args:
@@ -37,7 +37,7 @@ def imu_parameters(vehicle: Multirotor) -> dict[str, Any]:
     return content
 
 
-def camera_chain(vehicle: Multirotor) -> dict[str, Any]:
+def camera_chain(vehicle: Aircraft) -> dict[str, Any]:
     """Return the content of `camchain.yaml`: intrinsics and poses of all cameras, in the order of the file.
 
     `T_cam_imu` maps points of the frame of the first IMU to that of the camera (x right, y down, z forward),
@@ -129,14 +129,14 @@ def kalibr_distortion(model: str, coefficients: Sequence[float]) -> tuple[str, l
     return ("equidistant", values) if model == "kannala_brandt" else None
 
 
-def _first_imu(vehicle: Multirotor) -> tuple[str, IMU]:
+def _first_imu(vehicle: Aircraft) -> tuple[str, IMU]:
     for name, sensor in vehicle.sensors.items():
         if isinstance(sensor, IMU):
             return name, sensor
     raise ConfigError("has no IMU", field="vehicle", value=vehicle.name, remedy="add one to sensors")
 
 
-def _cameras(vehicle: Multirotor) -> Iterator[tuple[str, str, Camera, Array]]:
+def _cameras(vehicle: Aircraft) -> Iterator[tuple[str, str, Camera, Array]]:
     """Yield field, topic, camera, and transform of the optical frame to the body frame of each camera."""
     for name, sensor in vehicle.sensors.items():
         if not isinstance(sensor, Camera):

@@ -4,15 +4,15 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from pegasus.base.arrays import Array
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.drawn_vehicle import DrawnVehicle
-from pegasus.core.multirotor import Multirotor
 from pegasus.scene.scene import Scene
 
 _PIXELS = 1500
 """Pixels along the longer side of a drawn silhouette; its rim is off by at most a pixel."""
 
 
-def silhouette_areas(vehicle: Multirotor) -> Array:
+def silhouette_areas(vehicle: Aircraft) -> Array:
     """Return the areas of a vehicle's silhouette along x, y and z, without its propellers [m^2], shape (3,).
 
     Each is the area behind which the meshes hide the view along the axis: the cross section that a drag

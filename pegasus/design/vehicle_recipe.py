@@ -12,7 +12,7 @@ import yaml
 from pegasus.base.errors import ConfigError
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.design.airplane_design import AirplaneDesign, airplane_file
 from pegasus.design.propulsion import Battery, Motor, Propeller, estimated_motor_mass
 from pegasus.design.vehicle_design import LayoutName, MeasuredBody, VehicleDesign, alternating_directions
@@ -75,7 +75,7 @@ def design_vehicle(recipe: Recipe, *, folder: Path) -> MadeVehicle:
         raise _by_option(error) from None
     if recipe.usd is not None:
         spec = spec.model_copy(update={"usd": recipe.usd.resolve()})
-    Multirotor(spec)
+    Aircraft(spec)
     return MadeVehicle(design, text, notes)
 
 
@@ -111,7 +111,7 @@ def design_airplane(
         spec = parse(yaml.safe_load(text), VehicleSpec)
     except ConfigError as error:
         raise _by_option(error) from None
-    Multirotor(spec)
+    Aircraft(spec)
     return text
 
 
@@ -274,7 +274,7 @@ def _head(design: VehicleDesign) -> str:
 {minutes:.0f} minutes on 80 % of the battery.
 # Thrust to weight {design.lift / design.weight:.2f}. These are estimates: replace them by measurements.
 name: {design.name}
-description: Multirotor with {count} propellers {propeller}, made by pegasus make vehicle."""
+description: Aircraft with {count} propellers {propeller}, made by pegasus make vehicle."""
 
 
 def _mass(design: VehicleDesign, *, from_model: bool) -> str:

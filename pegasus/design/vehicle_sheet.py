@@ -10,7 +10,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import Component
 from pegasus.control.airloads import lift_share
 from pegasus.control.allocation import Allocation
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.supply import full_throttle, load_at
 from pegasus.design.flight_sheet import flight_sheet
 from pegasus.environment import Environment
@@ -26,7 +26,7 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
     Raises:
         ConfigError: If the vehicle's file is invalid.
     """
-    vehicle = Multirotor(name)
+    vehicle = Aircraft(name)
     spec, layout = vehicle.spec, vehicle.layout
     tensor = "xx, yy, zz" if len(spec.inertia) == 3 else "xx, yy, zz, xy, xz, yz"
     rows = [
@@ -58,7 +58,7 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
     return rows + _rotors(layout)
 
 
-def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
+def _hover(vehicle: Aircraft) -> list[tuple[str, str]]:
     """Return the hover performance with equal thrust of all rotors."""
     environment, layout, curve = Environment(), vehicle.layout, vehicle.thrust_curve
     ground, still = np.zeros((1, 3)), np.zeros((1, 1))

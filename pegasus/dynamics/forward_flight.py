@@ -213,7 +213,7 @@ class RotorThrust(PropellerThrust):
         H = -T (a + d) mu u / |u|,   M = k_beta a mu z x -u / |u|
 
     the force of the tip-path plane that tilts back by the angle a mu and of the induced drag d (Mahony, Kumar
-    and Corke, Multirotor aerial vehicles, IEEE Robotics and Automation Magazine 19(3), 2012), and the moment
+    and Corke, Aircraft aerial vehicles, IEEE Robotics and Automation Magazine 19(3), 2012), and the moment
     of the hub's stiffness (Hoffmann et al., Quadrotor helicopter flight dynamics, AIAA 2007-6461).
     For small mu near hover H is linear in the in-plane speed: the rotor drag of Faessler, Franchi and
     Scaramuzza (2018) with d_x = (a + d) g / (w R) [1/s]. The sideways tilt, which changes sign with the sense

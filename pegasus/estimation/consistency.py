@@ -15,7 +15,7 @@ from pegasus.base.frames import (
     rotate,
     rotation_vector_from_quaternion,
 )
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.estimation.ekf import EKF
 from pegasus.estimation.filter_rows import CORE, READY
@@ -59,7 +59,7 @@ class Consistency:
         interval: Time between two errors [s].
     """
 
-    def __init__(self, vehicle: Multirotor, *, start: float = 0.0, interval: float = 0.2) -> None:
+    def __init__(self, vehicle: Aircraft, *, start: float = 0.0, interval: float = 0.2) -> None:
         assert isinstance(vehicle.estimator, EKF)
         self._vehicle, self._filter = vehicle, vehicle.estimator
         self._start, self._interval = start, interval

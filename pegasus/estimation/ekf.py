@@ -17,7 +17,7 @@ from pegasus.contracts.estimator import FEEDBACK, Estimator
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 from pegasus.estimation.filter_rows import (
     ALIGNING,
     DISTANCE,
@@ -131,7 +131,7 @@ class EKF(Estimator):
         Raises:
             ConfigError: If it lacks a sensor that is needed, or has two of one kind.
         """
-        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._vehicle = vehicle = as_aircraft(vehicle)
         self._environment = vehicle.environment
         try:
             self._imu_name, self.imu, self.sources, size = sources_of(vehicle, self.sensors, wind=self.wind)

@@ -11,7 +11,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import Sensor
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
     AIRSPEED,
@@ -114,7 +114,7 @@ class Source:
 
 
 def sources_of(
-    vehicle: Multirotor, names: tuple[str, ...] | None, *, wind: bool
+    vehicle: Aircraft, names: tuple[str, ...] | None, *, wind: bool
 ) -> tuple[str, IMU, list[Source], int]:
     """Return the IMU and the other sensors that an estimator uses, and the number of states.
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.aircraft import as_aircraft
 from pegasus.core.link_state import LINKS
-from pegasus.core.multirotor import as_multirotor
 
 _BACKENDS = {"mavlink": "PX4", "json": "ArduPilot", "ros2": "ROS2"}
 
@@ -31,7 +31,7 @@ class LinkFault(Fault):
 
     def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no backend with this link."""
-        kinds = {base.__name__ for b in as_multirotor(vehicle).backends for base in type(b).__mro__}
+        kinds = {base.__name__ for b in as_aircraft(vehicle).backends for base in type(b).__mro__}
         needed = f"needs a backend {_BACKENDS[self.link]} on {vehicle.name!r}"
         require(_BACKENDS[self.link] in kinds, "link", self.link, needed)
 

@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.contracts.fault import Fault, Injection
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 from pegasus.model.dynamics_models import VehicleParameters
 
 Vector = tuple[float, float, float]
@@ -99,7 +99,7 @@ class PayloadFault(Fault):
 
     def _refit(self, injection: Injection, copies: BoolArray) -> None:
         """Fly with what the payload faults that act now leave of the vehicle as it was built."""
-        vehicle = as_multirotor(injection.vehicle)
+        vehicle = as_aircraft(injection.vehicle)
         parameters = list(islice(cycle(vehicle.built_parameters), vehicle.count))
         acting = [i for i in vehicle.faults.acting if isinstance(i.fault, PayloadFault)]
         for other in acting:

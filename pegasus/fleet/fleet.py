@@ -12,7 +12,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.tracing import uniform_values
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
 from pegasus.fleet.columns import columns_of, planar, view
@@ -56,7 +56,7 @@ class Fleet:
     itself alone.
 
     Args:
-        model: Name of a shipped vehicle, path of a YAML file, its content, or a `Multirotor` with models of
+        model: Name of a shipped vehicle, path of a YAML file, its content, or a `Aircraft` with models of
             its own, in no simulation.
         count: Number of rows N.
         level: What rows are commanded: `channels` of the vehicle, such as rotor speeds, or to the controller
@@ -128,7 +128,7 @@ class Fleet:
         self._use(self._rows(self._start, np.arange(self.count)), tables)
 
     @property
-    def vehicle(self) -> Multirotor:
+    def vehicle(self) -> Aircraft:
         """Vehicle that the rows are copies of, in no simulation."""
         return self._model.vehicle
 

@@ -13,7 +13,7 @@ from pegasus.control.control_step import ControlFunction
 from pegasus.control.control_step import Limits as RotorLimits
 from pegasus.control.guided_step import ATTITUDE, BODY_RATES, TARGET
 from pegasus.control.mission_step import FLY, Motion, Setpoint
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.model.machine import Channel
 from pegasus.step.values import State
 
@@ -25,7 +25,7 @@ LEVELS = ("channels", "thrusts", "rates", "attitude", "velocity", "position", "r
 """Levels of commands, see `inputs_of`."""
 
 
-def inputs_of(level: str, vehicle: Multirotor) -> tuple[Channel, ...]:
+def inputs_of(level: str, vehicle: Aircraft) -> tuple[Channel, ...]:
     """Return the commands of a level, in their order.
 
     Args:
@@ -158,7 +158,7 @@ class Pilot:
         return asked, TARGET, _LEVEL, _ZERO, 0.0
 
 
-def pilot_of(level: str, vehicle: Multirotor, rate: float) -> tuple[Pilot, Any, Any]:
+def pilot_of(level: str, vehicle: Aircraft, rate: float) -> tuple[Pilot, Any, Any]:
     """Return what makes rotor speeds of a level's commands, its gains and its numbers.
 
     Args:

@@ -13,8 +13,8 @@ from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import Argument, column, folded, shape
 from pegasus.config.distributions import Distribution
 from pegasus.config.scenario import VehicleSpec, parse
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.driven import require_driven_rotors, require_slow_motors
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.trim import require_flight
 from pegasus.core.variation import Variation, drawn_values, of_copy, one_per_copy
 from pegasus.dynamics.battery_state import BatteryState
@@ -28,10 +28,10 @@ from pegasus.model.multirotor import machine_of
 from pegasus.model.rotors import require_hover
 from pegasus.step.values import AXES, State
 
-Model = str | Path | Mapping[str, Any] | VehicleSpec | Multirotor
+Model = str | Path | Mapping[str, Any] | VehicleSpec | Aircraft
 Vary = Mapping[str, Any]
 """Values by dotted field of the vehicle's file, `wind` or `delay`: (low, high) to draw from, an array with
-one entry per row, or a distribution as in `Multirotor(variation=...)`."""
+one entry per row, or a distribution as in `Aircraft(variation=...)`."""
 _OF_FLEETS = {"wind": np.zeros(3), "delay": np.zeros(())}
 """Fields that may differ besides those of the vehicle's file."""
 _LONGEST = 50
@@ -64,7 +64,7 @@ class FleetModel:
         vary: Vary,
         seed: int,
     ) -> None:
-        self.vehicle = vehicle = model if isinstance(model, Multirotor) else Multirotor(model)
+        self.vehicle = vehicle = model if isinstance(model, Aircraft) else Aircraft(model)
         if vehicle.has_own_wrench or vehicle.variation or vehicle.count > 1:
             raise ConfigError(
                 "must be one vehicle without a variation or a function `wrench` of its own",

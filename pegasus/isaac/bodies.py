@@ -11,7 +11,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_matrix
 from pegasus.contracts.engine import RigidBody
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac import kit
 from pegasus.isaac.session_layer import unsaved
 from pegasus.scene.authoring import collide, label, physics_material
@@ -282,7 +282,7 @@ def _ellipsoid(half_axes: Sequence[float]) -> tuple[Array, IntArray]:
     return points * half_axes, faces
 
 
-def body_of(vehicle: Multirotor, copy: int) -> str:
+def body_of(vehicle: Aircraft, copy: int) -> str:
     """Return the prim path of the body of a vehicle's copy.
 
     Raises:

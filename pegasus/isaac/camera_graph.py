@@ -9,7 +9,7 @@ from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import free_path, vehicle_path
 from pegasus.isaac.replicator import MountedCamera, mounted_cameras, replicator
@@ -45,7 +45,7 @@ class CameraGraph(kit.ClosedOnExit):
 
     def __init__(
         self,
-        vehicle: Multirotor,
+        vehicle: Aircraft,
         *,
         namespace: str | None,
         domain_id: int | None,
@@ -89,7 +89,7 @@ class CameraGraph(kit.ClosedOnExit):
 
 
 def publish_cameras(
-    vehicle: Multirotor,
+    vehicle: Aircraft,
     *,
     namespace: str | None = None,
     domain_id: int | None = None,

@@ -21,7 +21,7 @@ from pegasus.base.frames import (
     quaternion_from_rotation_vector,
 )
 from pegasus.config.rotor_specs import rotor_of
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_of
 from pegasus.isaac.session_layer import unsaved
@@ -79,7 +79,7 @@ class VehicleJoints:
         ConfigError: If it is not on the open stage.
     """
 
-    def __init__(self, vehicle: Multirotor, copy: int = 0) -> None:
+    def __init__(self, vehicle: Aircraft, copy: int = 0) -> None:
         stage = kit.stage()
         path = Sdf.Path(body_of(vehicle, copy)).AppendChild("looks")
         assert stage is not None
@@ -152,7 +152,7 @@ class VehicleJoints:
         attribute = self._stage.GetAttributeAtPath(joint.path.AppendProperty(_TARGET))
         return float(attribute.Get()) if attribute else joint.rest
 
-    def _found(self, vehicle: Multirotor) -> dict[str, Joint]:
+    def _found(self, vehicle: Aircraft) -> dict[str, Joint]:
         """Return the joints below the root by name, those that carry others first."""
         layer = Sdf.Layer.FindOrOpen(str(vehicle.usd_file()))
         file_root, rotors = f"/{layer.defaultPrim}", vehicle.spec.rotor_list()
@@ -286,7 +286,7 @@ def _depth(path: Sdf.Path) -> int:
     return int(path.pathElementCount)
 
 
-def warn_of_differences(vehicle: Multirotor) -> None:
+def warn_of_differences(vehicle: Aircraft) -> None:
     """Log which joints of a vehicle's custom USD model do not move, and whether its masses are others."""
     model = VehicleModel(vehicle.usd_file())
     joints = [prim for prim in Usd.PrimRange(model.root) if prim.IsA(UsdPhysics.Joint)]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
 from pegasus.config.scenario import OriginSpec, WorldSpec
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.isaac import kit
@@ -163,7 +163,7 @@ class KitSession(Session):
         finally:
             self.loading = False
 
-    def add(self, vehicle: Multirotor) -> None:
+    def add(self, vehicle: Aircraft) -> None:
         """Add a vehicle, also while others fly, and save its description on its prim."""
         super().add(vehicle)
         self._prepare_prims(vehicle)
@@ -327,7 +327,7 @@ class KitSession(Session):
         if not self.loading and self._simulation is not None and not self.closed:
             self._worker.call(lambda: self._install(None))
 
-    def _prepare_prims(self, vehicle: Multirotor) -> None:
+    def _prepare_prims(self, vehicle: Aircraft) -> None:
         """Save the description of a vehicle on its prim, and prepare its parts that turn."""
         stage = kit.stage()
         if stage is not None:

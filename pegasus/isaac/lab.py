@@ -17,8 +17,8 @@ from pegasus.config.scenario import WorldSpec
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.engine import BodyState
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.command_line import resting
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.isaac.lab_device import LabDevice, host_need, require_device
 from pegasus.isaac.lab_engine import LabEngine
@@ -55,14 +55,14 @@ class LabVehicle:
 
     Args:
         env: The task.
-        asset: Its asset, spawned from `Multirotor(model).usd_file()`.
+        asset: Its asset, spawned from `Aircraft(model).usd_file()`.
         model: Name of a shipped vehicle, path of a YAML file, or the contents of such a file.
         world: World of the simulation, for gravity, air, wind, magnetic field and rays.
         seed: Seed of sensors and wind.
         backends: Backends, such as PX4; if none drives, `set_rotor_speeds` and `set_commands` do.
         on_device: Run the step on the device of the asset, without copies through the host. None: if that is
             a GPU and nothing needs the host, such as sensors, backends or turbulence.
-        **options: Arguments of `Multirotor`, such as sensors or drag.
+        **options: Arguments of `Aircraft`, such as sensors or drag.
 
     Raises:
         ConfigError: If the asset differs from the model, physics runs several steps at once, or `on_device`
@@ -97,7 +97,7 @@ class LabVehicle:
         self.simulation = Simulation(world, engine=engine, rate=1.0 / env.physics_dt, seed=seed)
         try:
             self._vehicle = self.simulation.add(
-                Multirotor(
+                Aircraft(
                     model,
                     count=asset.num_instances,
                     position=start.position,
@@ -124,7 +124,7 @@ class LabVehicle:
         return True
 
     @property
-    def vehicle(self) -> Multirotor:
+    def vehicle(self) -> Aircraft:
         """The vehicle; if the step runs on the device, with the state copied from there."""
         if self._device is not None:
             self._device.download()

@@ -12,7 +12,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import Backend
 from pegasus.contracts.state import VehicleState
 from pegasus.core.actuation import warn_of_battery
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.plant import step_fault
 from pegasus.core.plant_battery import Batteries
 from pegasus.core.programs import VehicleGroup, launch_of, runs_of_one_code
@@ -46,7 +46,7 @@ _DOWNLOADED = (
 """Columns that a download copies to the host."""
 
 
-def host_need(simulation: Simulation, vehicle: Multirotor, backends: Sequence[Backend]) -> str | None:
+def host_need(simulation: Simulation, vehicle: Aircraft, backends: Sequence[Backend]) -> str | None:
     """Return what needs the host in each step; None if the step can run on the device alone.
 
     Args:
@@ -89,7 +89,7 @@ class LabDevice:
     """
 
     def __init__(
-        self, simulation: Simulation, vehicle: Multirotor, asset: "RigidObject", weight: Array
+        self, simulation: Simulation, vehicle: Aircraft, asset: "RigidObject", weight: Array
     ) -> None:
         # Not at the top: it imports Warp, which only this step needs.
         import warp as wp

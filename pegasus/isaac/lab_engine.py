@@ -190,5 +190,5 @@ def _require_same(name: str, given: npt.ArrayLike, needed: npt.ArrayLike) -> Non
             f"differs from that of the model, {np.round(wanted, 6).tolist()}",
             field=f"{name} of the asset",
             value=np.round(found, 6).tolist(),
-            remedy="spawn it from Multirotor(model).usd_file()",
+            remedy="spawn it from Aircraft(model).usd_file()",
         )

@@ -15,7 +15,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.cameras import Camera, StereoCamera
 from pegasus.contracts.renderer import View
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_of, free_path, set_pose
 from pegasus.isaac.compat import isaac_sim
@@ -76,7 +76,7 @@ class MountedCamera:
 
 def mounted_cameras(
     rep: ModuleType,
-    vehicle: Multirotor,
+    vehicle: Aircraft,
     copy: int,
     names: Collection[str] | None = None,
     *,
@@ -155,7 +155,7 @@ class Replication(kit.ClosedOnExit):
 
     def __init__(
         self,
-        vehicles: Sequence[Multirotor],
+        vehicles: Sequence[Aircraft],
         *,
         writer: str,
         output_dir: str | Path,
@@ -232,7 +232,7 @@ def _frames_between(camera: MountedCamera, frame_rate: float) -> int:
 
 
 def replicate(
-    vehicles: Multirotor | Sequence[Multirotor],
+    vehicles: Aircraft | Sequence[Aircraft],
     *,
     output_dir: str | Path,
     writer: str = "BasicWriter",

@@ -6,7 +6,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 from pegasus.base.arrays import Array
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac.bodies import body_path
 from pegasus.isaac.session_layer import unsaved
 from pegasus.scene.moving_parts import Motions, moving_parts
@@ -16,7 +16,7 @@ MOST_VEHICLES = 20
 _SPIN, _TURN = "spin", "turn"
 
 
-def rotor_angles(vehicle: Multirotor, time: float) -> Array:
+def rotor_angles(vehicle: Aircraft, time: float) -> Array:
     """Return the angles of rotors about their axes at a time [s], as if their speeds were constant since 0.
 
     Args:
@@ -40,7 +40,7 @@ class TurningPrims:
         vehicle: The vehicle.
     """
 
-    def __init__(self, stage: Usd.Stage, vehicle: Multirotor) -> None:
+    def __init__(self, stage: Usd.Stage, vehicle: Aircraft) -> None:
         self._vehicle = vehicle
         self.count = min(vehicle.count, MOST_VEHICLES)
         """Number of copies whose parts turn."""

@@ -13,7 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.contracts.backend import build_backends
 from pegasus.contracts.estimator import build_estimator
 from pegasus.contracts.sensor import build_sensors
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path, vehicle_path
 from pegasus.isaac.session_layer import unsaved
@@ -46,14 +46,14 @@ class SavedVehicle:
     estimator: Mapping[str, Any] | None = None
     """Specification of its estimator; that of the model if None."""
 
-    def make(self) -> Multirotor:
+    def make(self) -> Aircraft:
         """Return a new vehicle of this description.
 
         Raises:
             ConfigError: If the model, a backend or a sensor does not exist any more.
         """
         try:
-            return Multirotor(
+            return Aircraft(
                 self.model,
                 count=len(self.positions),
                 name=self.name,
@@ -67,7 +67,7 @@ class SavedVehicle:
             raise error.within(field=self.path) from None
 
 
-def save_vehicle(stage: Usd.Stage, vehicle: Multirotor) -> None:
+def save_vehicle(stage: Usd.Stage, vehicle: Aircraft) -> None:
     """Write the description of a vehicle to its prim; a part without a YAML description is left out."""
     prim = stage.GetPrimAtPath(vehicle_path(vehicle.name))
     if not prim:
@@ -144,7 +144,7 @@ _TYPES = {
 }
 
 
-def write_states(stage: Usd.Stage, vehicles: Iterable[Multirotor]) -> None:
+def write_states(stage: Usd.Stage, vehicles: Iterable[Aircraft]) -> None:
     """Write the actuator states of vehicles to the prims of their bodies, if the setting is on, unsaved.
 
     Rotor speeds and commands are in rad/s, the force in N in the world without gravity, the torque in N m
@@ -170,14 +170,14 @@ def write_states(stage: Usd.Stage, vehicles: Iterable[Multirotor]) -> None:
                 prim.GetAttribute(name).Set(value)
 
 
-def _values(vehicle: Multirotor, copy: int) -> dict[str, object]:
+def _values(vehicle: Aircraft, copy: int) -> dict[str, object]:
     values: dict[str, object] = {
         "pegasus:rotorSpeed": Vt.DoubleArray(vehicle.state.rotor_speed[copy].tolist()),
         "pegasus:rotorCommand": Vt.DoubleArray(vehicle.rotor_command[copy].tolist()),
         "pegasus:force": Gf.Vec3d(*vehicle.applied_force[copy].tolist()),
         "pegasus:torque": Gf.Vec3d(*vehicle.applied_torque[copy].tolist()),
     }
-    battery = vehicle.battery if isinstance(vehicle, Multirotor) else None
+    battery = vehicle.battery if isinstance(vehicle, Aircraft) else None
     if battery is not None:
         values["pegasus:batteryVoltage"] = float(battery.voltage[copy])
         values["pegasus:batteryCurrent"] = float(battery.current[copy])

@@ -6,7 +6,7 @@ from typing import Any
 
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.replicator import Replication, replicate
@@ -105,7 +105,7 @@ class ReplicatorPart(Part):
             self.stop()
 
 
-def _started(vehicle: Multirotor, folder: Path, writer: str, parameters: dict[str, Any]) -> Replication:
+def _started(vehicle: Aircraft, folder: Path, writer: str, parameters: dict[str, Any]) -> Replication:
     try:
         return replicate(vehicle, output_dir=folder, writer=writer, **parameters)
     except ConfigError:
@@ -119,10 +119,10 @@ def _started(vehicle: Multirotor, folder: Path, writer: str, parameters: dict[st
         ) from error
 
 
-def _with_camera(simulation: Simulation, name: str) -> Multirotor:
+def _with_camera(simulation: Simulation, name: str) -> Aircraft:
     vehicle = simulation.vehicles[name]
     cameras = any(isinstance(sensor, Camera) for sensor in vehicle.sensors.values())
-    if not (isinstance(vehicle, Multirotor) and cameras):
+    if not (isinstance(vehicle, Aircraft) and cameras):
         raise ConfigError("has no camera", field="vehicle", value=name, remedy="mount one first")
     return vehicle
 

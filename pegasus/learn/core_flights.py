@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.components import require
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.estimation import EKF
 from pegasus.learn.episodes import Episodes, Keys
@@ -62,7 +62,7 @@ def evaluate_in_core(
     wind = {"mean_velocity": [disturbances.wind, 0.0, 0.0]} if disturbances.wind else None
     with Simulation("flat", seed=seed, rate=task.rate, wind=wind) as sim:
         pilot = PolicyController(policy)
-        vehicle = sim.add(Multirotor(task.vehicle, count=count, position=places, backends=[pilot], **options))
+        vehicle = sim.add(Aircraft(task.vehicle, count=count, position=places, backends=[pilot], **options))
         pilot.goto(places)
         start = dict(task.begin(Keys(seed, count).begin(np.ones(count, dtype=bool))))
         vehicle.place(start.pop("position") + places, **start)

@@ -7,7 +7,7 @@ import yaml
 
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.faults import FAULTS, Fault, build_fault
 from pegasus.panel.board import Board, Part, Topic, action, require_choice
@@ -94,7 +94,7 @@ class FaultPart(Part):
         """Inject the fault into the followed copy."""
         fault = build_fault({"model": self.chosen, **_mapping(self.parameters)})
 
-        def injected(vehicle: Multirotor, copy: int) -> str:
+        def injected(vehicle: Aircraft, copy: int) -> str:
             return vehicle.inject(fault, copies=copy).label
 
         label, name = self._with_followed(injected)

@@ -22,7 +22,7 @@ from pegasus.contracts.estimator import ESTIMATORS, Estimator, build_estimator
 from pegasus.contracts.mover import MOTIONS, Motion
 from pegasus.contracts.sensor import SENSORS, Sensor, build_sensors
 from pegasus.control import Controller
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import start_positions
 from pegasus.core.simulation import Simulation
 from pegasus.core.solid_mover import SolidMover
@@ -109,7 +109,7 @@ def _movers(simulation: Simulation, left_out: list[str]) -> list[dict[str, Any]]
     return specs
 
 
-def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Multirotor:
+def rebuilt_vehicle(vehicle: Aircraft, sensors: Mapping[str, Component]) -> Aircraft:
     """Return a copy of a vehicle at its start position, not yet added, with additional sensors.
 
     Args:
@@ -130,7 +130,7 @@ def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Mu
             value=vehicle.name,
             remedy="add the sensor in Python as well",
         )
-    return Multirotor(
+    return Aircraft(
         _model(vehicle),
         count=vehicle.count,
         name=vehicle.name,
@@ -142,7 +142,7 @@ def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Mu
     )
 
 
-def backend_specs(vehicle: Multirotor, left_out: list[str]) -> list[Component]:
+def backend_specs(vehicle: Aircraft, left_out: list[str]) -> list[Component]:
     """Return the backends of a vehicle as in scenario files.
 
     Args:
@@ -159,7 +159,7 @@ def backend_specs(vehicle: Multirotor, left_out: list[str]) -> list[Component]:
     return specs
 
 
-def sensor_specs(vehicle: Multirotor, left_out: list[str]) -> dict[str, Component]:
+def sensor_specs(vehicle: Aircraft, left_out: list[str]) -> dict[str, Component]:
     """Return the sensors of a vehicle that its model lacks, by name, as in scenario files.
 
     Args:
@@ -176,7 +176,7 @@ def sensor_specs(vehicle: Multirotor, left_out: list[str]) -> dict[str, Componen
     return specs
 
 
-def estimator_spec(vehicle: Multirotor, left_out: list[str]) -> Component | None:
+def estimator_spec(vehicle: Aircraft, left_out: list[str]) -> Component | None:
     """Return the estimator of a vehicle as in scenario files; None for that of its model, or none.
 
     Args:
@@ -191,7 +191,7 @@ def estimator_spec(vehicle: Multirotor, left_out: list[str]) -> Component | None
     return None if spec == vehicle.spec.estimator else spec
 
 
-def _entries(vehicle: Multirotor, left_out: list[str]) -> list[dict[str, Any]]:
+def _entries(vehicle: Aircraft, left_out: list[str]) -> list[dict[str, Any]]:
     """Return the scenario entries of a vehicle: one, or one per copy if the copies form no grid."""
     entry: dict[str, Any] = {
         "model": _model(vehicle),
@@ -221,7 +221,7 @@ def _entries(vehicle: Multirotor, left_out: list[str]) -> list[dict[str, Any]]:
     return entries
 
 
-def _model(vehicle: Multirotor) -> str:
+def _model(vehicle: Aircraft) -> str:
     """Return the name of a vehicle's file if it is in the search path, else its path."""
     if vehicle.file is None:
         raise ConfigError(

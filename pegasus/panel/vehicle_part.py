@@ -7,7 +7,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.config.files import load_vehicle
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import ground_below
 from pegasus.core.simulation import Simulation
 from pegasus.panel.backend_part import BackendPart
@@ -139,7 +139,7 @@ class VehiclePart(Part):
         """Add the chosen vehicle."""
         self._session.call(lambda _: None)  # Fails early if no world is loaded.
         backends = self._backend.make()
-        vehicle = Multirotor(
+        vehicle = Aircraft(
             self.chosen,
             count=self.count,
             name=self.name or None,
@@ -190,7 +190,7 @@ def clicked_point(
     return x, y, z
 
 
-def _stand(vehicle: Multirotor, place: Array, simulation: Simulation) -> None:
+def _stand(vehicle: Aircraft, place: Array, simulation: Simulation) -> None:
     """Place each copy on the highest ground below its rotors.
 
     Args:

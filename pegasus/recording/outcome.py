@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.frames import rotate
 from pegasus.contracts.engine import NO_CONTACTS, BodyState
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.core.vehicle_manager import VehicleManager
 
@@ -74,7 +74,7 @@ class Outcome:
 
 
 class _Tally:
-    def __init__(self, vehicle: Multirotor) -> None:
+    def __init__(self, vehicle: Aircraft) -> None:
         count = vehicle.count
         self.crashed, self.touched, self.flown = (np.zeros(count, dtype=bool) for _ in range(3))
         self.touching, self.resting = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
@@ -232,7 +232,7 @@ class OutcomeAudit:
         for tally in self._tallies.values():
             tally.last_position = tally.vehicle.state.position.copy()
 
-    def settled(self, vehicle: Multirotor) -> BoolArray:
+    def settled(self, vehicle: Aircraft) -> BoolArray:
         """Return which copies of a vehicle rest on something or have crashed, shape (N,).
 
         Args:

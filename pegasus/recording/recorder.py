@@ -11,7 +11,7 @@ import orjson
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.observer import recorded_rate
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.schedule import Schedule
 from pegasus.core.simulation import Simulation
 from pegasus.recording.foxglove import LogMessages, world_message
@@ -189,7 +189,7 @@ class _OpenLog:
             with contextlib.suppress(OSError):
                 self._file.close()
 
-    def _open_track(self, vehicle: Multirotor) -> VehicleTrack:
+    def _open_track(self, vehicle: Aircraft) -> VehicleTrack:
         # Messages of another vehicle of this name come first. Chunks grow anew, because the size of the new
         # vehicle's messages is not known yet.
         self._finish_paths([track for name, track in self._tracks.items() if name == vehicle.name])

@@ -11,8 +11,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.model_wrench import MotionSamples, measured_wrench, model_wrench
-from pegasus.core.multirotor import Multirotor
 from pegasus.recording.flight_data import FlightData
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def wrench_residuals(
     """
     require(0 < air_density < math.inf, "air_density", air_density, "must be above 0 kg/m^3")
     require(len(flights) > 0, "flights", len(flights), "must be at least one")
-    whole = Multirotor(vehicle, count=min(_BLOCK, max(len(flight.time) for flight in flights)), sensors={})
+    whole = Aircraft(vehicle, count=min(_BLOCK, max(len(flight.time) for flight in flights)), sensors={})
     parts = [part for flight in flights for part in _of_flight(whole, flight, air_density)]
     force, torque, measured_force, measured_torque = (
         np.concatenate(column) for column in zip(*parts, strict=True)
@@ -120,7 +120,7 @@ def wrench_residuals(
 
 
 def _of_flight(
-    vehicle: Multirotor, flight: FlightData, air_density: float
+    vehicle: Aircraft, flight: FlightData, air_density: float
 ) -> list[tuple[Array, Array, Array, Array]]:
     """Return modelled and measured force and torque of a flight, in blocks."""
     order = rotor_order(vehicle, flight.places)
@@ -143,7 +143,7 @@ def _of_flight(
     return parts  # type: ignore[return-value]
 
 
-def rotor_order(vehicle: Multirotor, places: Sequence[tuple[int, int]]) -> list[int]:
+def rotor_order(vehicle: Aircraft, places: Sequence[tuple[int, int]]) -> list[int]:
     """Return the recorded rotor of each rotor of a vehicle, by their places in the body frame.
 
     Args:

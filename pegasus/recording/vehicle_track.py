@@ -11,7 +11,7 @@ import orjson
 from pegasus.cameras import ImageQueue
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.recording.foxglove import LocationMessages, LogMessages, PathMessages, vehicle_message
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
@@ -58,7 +58,7 @@ class VehicleTrack:
 
     def __init__(
         self,
-        vehicle: Multirotor,
+        vehicle: Aircraft,
         register: Callable[[str, MessageType, dict[str, str]], int],
         events: LogMessages,
         *,

@@ -15,7 +15,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.config.scenario import Component
 from pegasus.contracts.engine import RayHits
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.environment.wind import WINDS, Wind
 from pegasus.session.observers import RunRecording
@@ -132,7 +132,7 @@ class Session:
         """Close the simulation with its vehicles and its world."""
         self._worker.call(lambda: self._install(None))
 
-    def add(self, vehicle: Multirotor) -> None:
+    def add(self, vehicle: Aircraft) -> None:
         """Add a vehicle; allowed while others fly.
 
         Args:

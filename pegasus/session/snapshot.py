@@ -14,7 +14,7 @@ from pegasus.base.frames import euler_from_quaternion
 from pegasus.config.scenario import SpawnPoint
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Playback, Simulation
 from pegasus.core.visuals import Snapshot as Drawn
 from pegasus.environment.geodesy import Geodetic
@@ -137,7 +137,7 @@ class Snapshot:
         return next((vehicle for vehicle in self.vehicles if vehicle.name == name), None)
 
 
-def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) -> VehicleSnapshot:
+def vehicle_snapshot(vehicle: Aircraft, time: float, in_contact: BoolArray) -> VehicleSnapshot:
     """Return a snapshot of a vehicle.
 
     Args:
@@ -155,7 +155,7 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
             actuation[:, k] = speed
     if joints := (angles := vehicle.columns["joint_angle"]).shape[1]:
         actuation[:, -joints:] = angles
-    multirotor = vehicle if isinstance(vehicle, Multirotor) else None
+    multirotor = vehicle if isinstance(vehicle, Aircraft) else None
     battery = multirotor.battery if multirotor else None
     return VehicleSnapshot(
         name=vehicle.name,
@@ -242,7 +242,7 @@ class ViewpointSuggestions:
     def __init__(self) -> None:
         # Weak references: removed simulations and vehicles must not be kept alive.
         self._simulation: weakref.ref[Simulation] | None = None
-        self._known: weakref.WeakSet[Multirotor] = weakref.WeakSet()
+        self._known: weakref.WeakSet[Aircraft] = weakref.WeakSet()
         self._view: Viewpoint | None = None
 
     def update(self, simulation: Simulation) -> Viewpoint | None:
@@ -278,7 +278,7 @@ def world_viewpoint(scene: Scene, spawn_points: Sequence[SpawnPoint]) -> Viewpoi
     return _viewpoint(eye, eye + ahead * min(max(float((places.mean(axis=0) - eye) @ ahead), 3.0), 40.0))
 
 
-def vehicle_viewpoint(simulation: Simulation, vehicles: Sequence[Multirotor]) -> Viewpoint:
+def vehicle_viewpoint(simulation: Simulation, vehicles: Sequence[Aircraft]) -> Viewpoint:
     """Return an unobstructed viewpoint of vehicles, preferably from behind.
 
     Args:

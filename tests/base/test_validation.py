@@ -6,7 +6,7 @@ from pegasus.base.components import finite_angles, require_positive
 from pegasus.base.errors import ConfigError, UnknownNameError, did_you_mean
 from pegasus.config.scenario import ScenarioSpec, VehicleSpec, parse
 from pegasus.control import trajectories
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.sensors import SENSORS
 

@@ -7,7 +7,7 @@ import yaml
 from pegasus.base.errors import ConfigError
 from pegasus.config import Changes, load_scenario, load_vehicle, load_world
 from pegasus.config.files import files_of
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Multirotor
 from pegasus.experiments import Flight
 
 ROTORS = {"count": 4, "radius": 0.2}

@@ -8,7 +8,7 @@ import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.streams import stream
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 from pegasus.environment.wind import ConstantWind
 from pegasus.sensors import GPS, IMU, GpsReading, ImuReading
 from tests.core.test_free_flight import COM, CURVE, LINEAR, MOTOR, SPEC, WIND
@@ -92,7 +92,7 @@ def test_reading_by_its_class():
 def test_a_part_for_multirotors_refuses_other_vehicles():
     """A part would fail somewhere within, on a vehicle of another kind, and nobody be told why."""
     glider = SimpleNamespace(name="glider")
-    with pytest.raises(ConfigError, match="vehicle = 'glider': must be a Multirotor"):
-        as_multirotor(glider)
+    with pytest.raises(ConfigError, match="vehicle = 'glider': must be an Aircraft"):
+        as_aircraft(glider)
     iris = Multirotor("iris")
-    assert as_multirotor(iris) is iris
+    assert as_aircraft(iris) is iris

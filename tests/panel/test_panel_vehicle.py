@@ -12,7 +12,7 @@ from pegasus.backends import BACKENDS, PX4
 from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
 from pegasus.control import GeometricController
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Multirotor
 from pegasus.panel import Panel
 from pegasus.panel.choices import controller_names
 from tests.waits import wait_until

@@ -48,8 +48,8 @@ from pegasus.contracts.backend import Backend, Failure, note_failure
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.core.aircraft import Aircraft, as_aircraft
 from pegasus.core.link_state import FaultyLine
-from pegasus.core.multirotor import Multirotor, as_multirotor
 from pegasus.model.machine import are_rotors
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
@@ -149,7 +149,7 @@ class ArduPilot(Backend):
         """
         dialect()
         self.stop()
-        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._vehicle = vehicle = as_aircraft(vehicle)
         self._count = vehicle.count
         self._bind_imu(vehicle)
         outputs = vehicle.spec.ardupilot
@@ -258,7 +258,7 @@ class ArduPilot(Backend):
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         return pilot_of(self._flight, lines, self._environment.origin)
 
-    def _bind_imu(self, vehicle: Multirotor) -> None:
+    def _bind_imu(self, vehicle: Aircraft) -> None:
         imus = [(name, sensor) for name, sensor in vehicle.sensors.items() if isinstance(sensor, IMU)]
         if not imus:
             raise ConfigError(
@@ -268,7 +268,7 @@ class ArduPilot(Backend):
         turned = any(imu.orientation[:3])
         self._mounting = matrix_from_quaternion(normalize(np.array(imu.orientation))) if turned else None
 
-    def _bind_parameters(self, vehicle: Multirotor, outputs: OutputMap) -> None:
+    def _bind_parameters(self, vehicle: Aircraft, outputs: OutputMap) -> None:
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
         for file in self._parameter_files:

@@ -14,7 +14,7 @@ from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.fault import Fault
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.faults import (
     BatteryEmpty,
     MotorLoss,
@@ -68,9 +68,7 @@ _SENSOR_FAULTS: dict[int, Callable[[str], Fault]] = {
 _AUTOPILOT = 1
 
 
-def failure_faults(
-    vehicle: Multirotor, outputs: OutputMap, unit: int, kind: int, instance: int
-) -> list[Fault]:
+def failure_faults(vehicle: Aircraft, outputs: OutputMap, unit: int, kind: int, instance: int) -> list[Fault]:
     """Return the faults that a command asks for; none if it is not handled.
 
     Args:
@@ -110,7 +108,7 @@ class FailureListener:
         self,
         links: Sequence[tuple[int, Link]],
         systems: Sequence[int],
-        vehicle: Multirotor,
+        vehicle: Aircraft,
         outputs: OutputMap,
     ) -> None:
         self._links, self._inbox = [link for _, link in links], Inbox()

@@ -16,7 +16,7 @@ from pegasus.backends.px4.surfaces import (
     tilt_parameters,
 )
 from pegasus.base.errors import ConfigError
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.sensors import Rangefinder
 
 OUTPUT_COUNT = 16
@@ -49,7 +49,7 @@ proportion. PX4's file for the Crazyflie, with 1080 rad/s^2, has 0.47 of the def
 
 
 def geometry_parameters(
-    vehicle: Multirotor, outputs: OutputMap, given: Mapping[str, float], roles: Roles
+    vehicle: Aircraft, outputs: OutputMap, given: Mapping[str, float], roles: Roles
 ) -> dict[str, float | int]:
     """Return the parameters of PX4's control allocation for a vehicle's rotors, surfaces and tilts.
 
@@ -116,7 +116,7 @@ def geometry_parameters(
     return parameters | {f"PWM_MAIN_FUNC{output + 1}": function for output, function in functions.items()}
 
 
-def _lifting(vehicle: Multirotor, roles: Roles, effects: RotorEffects) -> dict[int, dict[str, float]]:
+def _lifting(vehicle: Aircraft, roles: Roles, effects: RotorEffects) -> dict[int, dict[str, float]]:
     """Return CA_ROTOR* of the rotors that carry the vehicle in hover, by rotor."""
     positions = (roles.layout.position - vehicle.center_of_mass) * TO_FRD
     axes = roles.layout.axis * TO_FRD
@@ -136,7 +136,7 @@ def _lifting(vehicle: Multirotor, roles: Roles, effects: RotorEffects) -> dict[i
     }
 
 
-def _pushing(vehicle: Multirotor, rotor: int) -> dict[str, float]:
+def _pushing(vehicle: Aircraft, rotor: int) -> dict[str, float]:
     """Return CA_ROTOR* of a rotor that pushes forward.
 
     It is straight behind or in front of the centre of mass: for torques of forward thrust PX4 would use
@@ -163,7 +163,7 @@ def _mav_type(roles: Roles) -> int:
 
 
 def _rate_gains(
-    vehicle: Multirotor, effects: RotorEffects, given: Mapping[str, float]
+    vehicle: Aircraft, effects: RotorEffects, given: Mapping[str, float]
 ) -> dict[str, float | int]:
     """Return the factors of PX4's rate gains of roll and pitch.
 

@@ -23,7 +23,7 @@ from pegasus.base.frames import matrix_from_quaternion, normalize
 from pegasus.base.registry import ClassTable
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -69,7 +69,7 @@ def _range_converter(finder: Rangefinder) -> Converter:
 def _odometry_converter(sensor: Odometry) -> Converter:
     # An estimator that is not aligned with north would turn PX4's heading.
     def convert(time_usec: int, reading: OdometryReading, copy: int) -> Any:
-        start = as_multirotor(sensor.vehicle).start
+        start = as_aircraft(sensor.vehicle).start
         axes = LocalAxes.at(sensor.environment.origin, start.position[copy].tolist())
         return odometry_message(time_usec, reading, copy, axes=axes)
 

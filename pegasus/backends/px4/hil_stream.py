@@ -9,8 +9,8 @@ from pegasus.backends.px4.hil_sensors import Converter, HilSensors
 from pegasus.backends.px4.truth import Truth
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.link_state import FaultyLine
-from pegasus.core.multirotor import Multirotor
 
 _TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
 """Number of sensor messages between true states, and between messages of the receiver."""
@@ -30,7 +30,7 @@ class HilStream:
 
     def __init__(
         self,
-        vehicle: Multirotor,
+        vehicle: Aircraft,
         sensors: HilSensors,
         instances: Sequence[HilInstance],
         *,

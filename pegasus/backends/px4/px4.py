@@ -51,7 +51,7 @@ from pegasus.contracts.backend import Backend, EstimatorHealth, Failure, note_fa
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import Estimate, Plan, VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 
 _log = logging.getLogger(__name__)
 
@@ -168,7 +168,7 @@ class PX4(Backend):
                 option is wrong, or a port is in use.
         """
         dialect()
-        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._vehicle = vehicle = as_aircraft(vehicle)
         self._count, spec = vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
         self._outputs = output_map(

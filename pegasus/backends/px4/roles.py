@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.steady_loads import array_of
 from pegasus.model.machine import Machine
 from pegasus.model.rotors import RotorLayout
@@ -75,7 +75,7 @@ class Roles:
     """Joints that steer wheels only."""
 
 
-def roles_of(vehicle: Multirotor, outputs: OutputMap) -> Roles:
+def roles_of(vehicle: Aircraft, outputs: OutputMap) -> Roles:
     """Return the roles of a vehicle's channels; those without an output have none.
 
     Args:
@@ -125,7 +125,7 @@ def commands_at(outputs: OutputMap, channel: int) -> tuple[float, float]:
 
 
 def _kind(
-    vehicle: Multirotor, machine: Machine, lifts: bool, pushes: bool, tilts: Sequence[Tilt], steers: bool
+    vehicle: Aircraft, machine: Machine, lifts: bool, pushes: bool, tilts: Sequence[Tilt], steers: bool
 ) -> Kind:
     if not machine.surfaces and not tilts:
         return Kind.MULTIROTOR
@@ -146,7 +146,7 @@ def _kind(
     return Kind.MULTIROTOR
 
 
-def _no_airframe(vehicle: Multirotor, problem: str) -> ConfigError:
+def _no_airframe(vehicle: Aircraft, problem: str) -> ConfigError:
     return ConfigError(
         f"PX4 has no airframe of its kind: {problem}",
         file=vehicle.file,
@@ -155,7 +155,7 @@ def _no_airframe(vehicle: Multirotor, problem: str) -> ConfigError:
     )
 
 
-def _tilt(vehicle: Multirotor, outputs: OutputMap, k: int, rotors: tuple[int, ...]) -> Tilt:
+def _tilt(vehicle: Aircraft, outputs: OutputMap, k: int, rotors: tuple[int, ...]) -> Tilt:
     """Return a joint with rotors as a tilt."""
     machine, axes = vehicle.machines[0], []
     channel = machine.joints[k].channel
@@ -182,9 +182,7 @@ def _tilt(vehicle: Multirotor, outputs: OutputMap, k: int, rotors: tuple[int, ..
     return Tilt(k, rotors, (low, high), direction)
 
 
-def _in_hover(
-    vehicle: Multirotor, machine: Machine, outputs: OutputMap, tilts: Sequence[Tilt]
-) -> RotorLayout:
+def _in_hover(vehicle: Aircraft, machine: Machine, outputs: OutputMap, tilts: Sequence[Tilt]) -> RotorLayout:
     """Return the layout of all rotors with tilts at their ends that are upright."""
     angles = [machine.channels[joint.channel].idle for joint in machine.joints]
     for tilt in tilts:

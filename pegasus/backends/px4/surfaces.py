@@ -11,7 +11,7 @@ from pegasus.backends.px4.roles import Kind, Roles, Tilt, commands_at
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import pseudo_inverse
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.steady_flight import Found
 from pegasus.core.steady_loads import SteadyLoads
 from pegasus.core.trim import search_of
@@ -62,7 +62,7 @@ class LevelFlight:
     """The flight, or what comes next to it."""
 
     @classmethod
-    def of(cls, vehicle: Multirotor, given: Mapping[str, float]) -> "LevelFlight":
+    def of(cls, vehicle: Aircraft, given: Mapping[str, float]) -> "LevelFlight":
         """Return the flight of a vehicle.
 
         Args:
@@ -76,9 +76,7 @@ class LevelFlight:
         airspeed = given.get("FW_AIRSPD_TRIM", max(least, over_stall * stall))
         return cls(stall, search.loads, search.steady(airspeed, 0.0, 0.0))
 
-    def effects(
-        self, vehicle: Multirotor, outputs: OutputMap, channels: Sequence[int]
-    ) -> tuple[Array, Array]:
+    def effects(self, vehicle: Aircraft, outputs: OutputMap, channels: Sequence[int]) -> tuple[Array, Array]:
         """Return torque and lift of S servos per output from 0 to 1, by the model's own loads.
 
         Args:
@@ -135,7 +133,7 @@ def flight_parameters(outputs: OutputMap, roles: Roles, flight: LevelFlight) -> 
 
 
 def surface_parameters(
-    vehicle: Multirotor, outputs: OutputMap, roles: Roles, flight: LevelFlight
+    vehicle: Aircraft, outputs: OutputMap, roles: Roles, flight: LevelFlight
 ) -> dict[str, float | int]:
     """Return CA_SV_CS* of a vehicle's control surfaces, and TRIM_PITCH.
 
@@ -185,7 +183,7 @@ def surface_parameters(
     return parameters
 
 
-def tilt_parameters(vehicle: Multirotor, roles: Roles) -> dict[str, float | int]:
+def tilt_parameters(vehicle: Aircraft, roles: Roles) -> dict[str, float | int]:
     """Return CA_SV_TL* of a vehicle's tilt servos.
 
     Args:

@@ -28,7 +28,7 @@ from pegasus.contracts.backend import Backend
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.vehicle import Vehicle
-from pegasus.core.multirotor import as_multirotor
+from pegasus.core.aircraft import as_aircraft
 from pegasus.model.machine import are_rotors
 
 _NODE = "pegasus"
@@ -110,7 +110,7 @@ class ROS2(Backend):
             ConfigError: If a name is not allowed or taken, an option names no topic of the vehicle, its
                 rotors cannot control it, or neither driver is available.
         """
-        self._vehicle = vehicle = as_multirotor(vehicle)
+        self._vehicle = vehicle = as_aircraft(vehicle)
         own = default_namespace(vehicle.name) if self.namespace is None else self.namespace
         self.namespaces = copy_namespaces(own, vehicle.count)
         self._open()

@@ -7,10 +7,10 @@ from pegasus.backends.ros2.frames import FrameNames
 from pegasus.backends.ros2.graph import RELIABLE
 from pegasus.backends.ros2.messages import Message, message
 from pegasus.contracts.state import VehicleState
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 
 
-def contact_contents(vehicle: Multirotor) -> list[Content]:
+def contact_contents(vehicle: Aircraft) -> list[Content]:
     """Return the topic `contacts/force`: force of all contacts of a copy and their torque about its origin.
 
     Args:
@@ -31,7 +31,7 @@ def contact_contents(vehicle: Multirotor) -> list[Content]:
     return [Content("contacts/force", make, ("header.stamp", "wrench"), numbers, RELIABLE, STATE_RATE)]
 
 
-def touched(vehicle: Multirotor) -> list[str]:
+def touched(vehicle: Aircraft) -> list[str]:
     """Return what each copy touches: prims of the world and `VEHICLE/COPY`, separated by semicolons.
 
     Args:

@@ -12,12 +12,12 @@ from pegasus.backends.ros2.publications import stamp_of
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
 from pegasus.contracts.state import Estimate, VehicleState
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.estimation import FilterEstimate
 from pegasus.sensors import IMU
 
 
-def estimate_contents(vehicle: Multirotor) -> list[Content]:
+def estimate_contents(vehicle: Aircraft) -> list[Content]:
     """Return the topic of a vehicle's state estimate, by its autopilot or its estimator; none without one.
 
     A copy sends nothing until its state is known, and each estimate once. The stamp is the time of the

@@ -11,7 +11,7 @@ from pegasus.backends.ros2.topics import Topics
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.fault import build_fault
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class FaultTopics:
         ConfigError: If an option of a topic is not allowed.
     """
 
-    def __init__(self, topics: Topics, vehicle: Multirotor) -> None:
+    def __init__(self, topics: Topics, vehicle: Aircraft) -> None:
         self._vehicle = vehicle
         self._inject = topics.subscriptions("faults/inject", STRING, RELIABLE) or []
         self._heal = topics.subscriptions("faults/heal", STRING, RELIABLE) or []

@@ -12,7 +12,7 @@ from pegasus.base.components import require
 from pegasus.base.frames import quaternion_from_euler, quaternion_from_matrix
 from pegasus.cameras import Camera, Lidar, StereoCamera
 from pegasus.cameras.camera import nose, optical_rotation
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.sensors import IMU, Airspeed, Rangefinder, Sensor
 
 Tree = Literal["full", "map", "odom"]
@@ -120,7 +120,7 @@ def optical_frame(sensor: str, camera: str = "") -> str:
     return "_".join(part for part in (sensor, camera, "optical") if part)
 
 
-def mountings(vehicle: Multirotor) -> list[Mounting]:
+def mountings(vehicle: Aircraft) -> list[Mounting]:
     """Return all frames that are fixed to a vehicle's body."""
     found = [Mounting(BASE_LINK_FRD, np.zeros(3), _HALF_TURN_ABOUT_X)]
     for name, sensor in vehicle.sensors.items():
@@ -131,7 +131,7 @@ def mountings(vehicle: Multirotor) -> list[Mounting]:
     return found
 
 
-def _camera_mountings(name: str, camera: Camera, vehicle: Multirotor) -> list[Mounting]:
+def _camera_mountings(name: str, camera: Camera, vehicle: Aircraft) -> list[Mounting]:
     place = camera.position
     if place is None:
         place = nose(vehicle.asset.scene, vehicle.spec.rotor_list())

@@ -10,14 +10,14 @@ from pegasus.backends.ros2.graph import RELIABLE
 from pegasus.backends.ros2.messages import Message, constants, message
 from pegasus.base.frames import matrix_from_quaternion, multiply, rotate
 from pegasus.contracts.state import VehicleState
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.scene.scene import Collider, ColliderShape
 
 _KIND = "visualization_msgs/msg/Marker"
 _GREY = (0.5, 0.5, 0.5)
 
 
-def mover_contents(vehicle: Multirotor) -> list[Content]:
+def mover_contents(vehicle: Aircraft) -> list[Content]:
     """Return the topic `movers`: the collision shapes of the movers of the simulation, in `map`.
 
     Those that are there when the run starts; a marker's `ns` is the name of the mover.

@@ -14,7 +14,7 @@ from pegasus.contracts.state import Reference, VehicleState
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.guided import guided_geometric_law
 from pegasus.control.guided_step import ATTITUDE, TARGET
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 
 _ACCELERATION = 4.0
 """Maximum acceleration towards a commanded velocity [m/s^2]."""
@@ -93,7 +93,7 @@ class Pilot:
         ConfigError: If its rotors cannot control it.
     """
 
-    def __init__(self, vehicle: Multirotor, *, timeout: float, hold: bool) -> None:
+    def __init__(self, vehicle: Aircraft, *, timeout: float, hold: bool) -> None:
         n = vehicle.count
         self._timeout, self._hold = timeout, hold
         self._controller = _AttitudeController(trajectories.idle())

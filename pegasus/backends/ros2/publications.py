@@ -11,8 +11,8 @@ from pegasus.backends.ros2.messages import Template, encode, message
 from pegasus.backends.ros2.topics import STATIC_TRANSFORMS, Topics
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.link_state import FaultyLine, LinkState
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.schedule import Schedule
 
 _MATCH_INTERVAL = 25
@@ -117,7 +117,7 @@ class Publications:
 
     def __init__(
         self,
-        vehicle: Multirotor,
+        vehicle: Aircraft,
         topics: Topics,
         frames: Sequence[FrameNames],
         state: Sequence[Content],
@@ -194,7 +194,7 @@ def _streams(contents: Iterable[Content], topics: Topics, frames: Sequence[Frame
     return streams
 
 
-def _publish_mountings(vehicle: Multirotor, topics: Topics, frames: Sequence[FrameNames]) -> None:
+def _publish_mountings(vehicle: Aircraft, topics: Topics, frames: Sequence[FrameNames]) -> None:
     """Publish the static transforms once, latched."""
     kind = "tf2_msgs/msg/TFMessage"
     opened = topics.publishers(STATIC_TRANSFORMS, kind, LATCHED)

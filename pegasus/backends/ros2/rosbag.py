@@ -19,7 +19,7 @@ from pegasus.backends.ros2.publications import Publications
 from pegasus.backends.ros2.topics import TopicOptions, Topics
 from pegasus.base.errors import ConfigError
 from pegasus.contracts.observer import recorded_rate
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.version import __version__
 
@@ -79,7 +79,7 @@ class RosbagRecorder:
         self.folder = Path(folder)
         self._with_readings, self._images = readings, images
         self._bag: _Bag | None = None
-        self._tracks: dict[str, tuple[Multirotor, Publications]] = {}
+        self._tracks: dict[str, tuple[Aircraft, Publications]] = {}
 
     def start(self, simulation: Simulation) -> None:
         """Open the bag.
@@ -125,7 +125,7 @@ class RosbagRecorder:
         if bag is not None:
             bag.close()
 
-    def _publications(self, vehicle: Multirotor, bag: "_Bag") -> Publications:
+    def _publications(self, vehicle: Aircraft, bag: "_Bag") -> Publications:
         backend = next((item for item in vehicle.backends if isinstance(item, ROS2)), ROS2())
         namespaces = backend.namespaces or copy_namespaces(default_namespace(vehicle.name), vehicle.count)
         rate = recorded_rate(self._options.rate_hz, vehicle.physics_rate)

@@ -11,7 +11,7 @@ import yaml
 
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import VehicleSpec, parse
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.design.gazebo.airframes import Hinges, surface_fields, wheel_fields
 from pegasus.design.gazebo.channels import px4_fields
 from pegasus.design.gazebo.looks import add_shapes, body_fields
@@ -58,7 +58,7 @@ def import_gazebo(path: Path, *, name: str | None = None, search: Sequence[Path]
     fields = vehicle_fields(model, name or model.name)
     notes = _together(_notes(model))
     try:
-        Multirotor(parse(fields, VehicleSpec))
+        Aircraft(parse(fields, VehicleSpec))
     except ConfigError as error:
         raise error.within(file=path) from None
     lines = [f"# Made by `pegasus make vehicle --from {path.name}` of the Gazebo model {model.name}."]

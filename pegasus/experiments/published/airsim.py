@@ -11,7 +11,7 @@ from pegasus.config.scenario import WorldSpec
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Trajectory
 from pegasus.control.trajectories.shapes import Circle, Square
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.dynamics import PropellerThrust
 from pegasus.estimation import EKF
@@ -142,7 +142,7 @@ def _flown(shape: Trajectory, wind: dict[str, Any]) -> Track:
     controller = GeometricController(path, relative=False)
     times, positions = [], []
     with Simulation(world, seed=1) as sim:
-        drone = sim.add(Multirotor(flamewheel(), position=ground, backends=[controller]))
+        drone = sim.add(Aircraft(flamewheel(), position=ground, backends=[controller]))
         _until(sim, drone, shape.name)
         for _ in range(round(shape.duration * sim.rate / _THINNED)):
             sim.run(_THINNED / sim.rate)
@@ -171,7 +171,7 @@ def _on_estimates(shape: Square | Circle) -> tuple[float, float, Array]:
     paths: list[tuple[Array, ...]] = []
     with Simulation("flat", seed=1) as sim:
         drone = sim.add(
-            Multirotor(
+            Aircraft(
                 flamewheel(),
                 count=_COPIES,
                 spacing=40.0,
@@ -197,7 +197,7 @@ def _on_estimates(shape: Square | Circle) -> tuple[float, float, Array]:
     return float(np.median(near)), far[middle], path
 
 
-def _until(sim: Simulation, drone: Multirotor, segment: str) -> None:
+def _until(sim: Simulation, drone: Aircraft, segment: str) -> None:
     """Step until a vehicle has begun a part of its path.
 
     Raises:
@@ -235,7 +235,7 @@ def _variances(imu: IMU, *, flies: bool) -> tuple[float, float, float]:
     rates, forces = [], []
     with Simulation("flat", rate=_PHYSICS_RATE, seed=1) as sim:
         model = flamewheel()
-        drone = sim.add(Multirotor(model, count=_MANY, sensors={"imu": imu}, backends=backends))
+        drone = sim.add(Aircraft(model, count=_MANY, sensors={"imu": imu}, backends=backends))
         sim.run(_SETTLED)
         for _ in range(round(_SAMPLED * sim.rate)):
             sim.step()

@@ -7,8 +7,8 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.config.scenario import WorldSpec
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.model_wrench import MotionSamples, model_wrench
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.simulation import Simulation
 from pegasus.dynamics import Drag, ElectricMotor, LinearDrag, PolynomialThrust, QuadraticDrag
@@ -85,10 +85,10 @@ def compare_hector() -> PublishedComparison:
     )
 
 
-def _stand(drag: Drag, **models: object) -> Multirotor:
+def _stand(drag: Drag, **models: object) -> Aircraft:
     """Return a vehicle that is too heavy to move."""
     heavy = {"extends": "iris", "battery": None, "mass": 1e6, "inertia": [1e3, 1e3, 1e3]}
-    return Multirotor(heavy, drag=drag, sensors={}, **models)  # type: ignore[arg-type]
+    return Aircraft(heavy, drag=drag, sensors={}, **models)  # type: ignore[arg-type]
 
 
 def _bench() -> tuple[dict[float, tuple[float, float, float]], float, Array]:
@@ -174,7 +174,7 @@ def _coasting() -> Array:
         drag = _drag(float(sim.environment.atmosphere.air(altitude).density[0]))
         model = {"extends": "iris", "battery": None, "mass": MASS}
         parts = {"drag": drag, "thrust_curve": EPP1045}
-        vehicle = sim.add(Multirotor(model, **parts, sensors={}, position=(0, 0, _HEIGHT)))  # type: ignore[arg-type]
+        vehicle = sim.add(Aircraft(model, **parts, sensors={}, position=(0, 0, _HEIGHT)))  # type: ignore[arg-type]
         sim.play()
         vehicle.place((0, 0, _HEIGHT), velocity=(10.0, 0.0, 0.0))
         found = [10.0]

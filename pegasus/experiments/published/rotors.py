@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.model_wrench import MotionSamples, model_wrench
-from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.simulation import Simulation
 from pegasus.experiments.published.comparison import Entry, Panel, PublishedComparison
@@ -27,7 +27,7 @@ _SPEEDS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
 
 def compare_rotors() -> PublishedComparison:
     """Return hover, lag, rotor drag and noise of the IMU, beside those of RotorS."""
-    vehicle = Multirotor(firefly(), count=len(_SPEEDS))
+    vehicle = Aircraft(firefly(), count=len(_SPEEDS))
     published_hover = math.sqrt(_MASS * _GRAVITY / (6 * _THRUST_CONSTANT))
     weight, density = np.full((1, 1), _MASS * _GRAVITY / 6), np.full((1, 1), _DENSITY)
     hover = float(vehicle.thrust_curve.rotor_speed(weight, density)[0, 0])
@@ -106,7 +106,7 @@ def firefly() -> dict[str, Any]:
     }
 
 
-def _rotor_drag(vehicle: Multirotor, hover: float) -> Array:
+def _rotor_drag(vehicle: Aircraft, hover: float) -> Array:
     """Return the force against a level velocity at `_SPEEDS` [N], shape (5,)."""
     count = len(_SPEEDS)
     samples = MotionSamples(
@@ -125,7 +125,7 @@ def _rotor_drag(vehicle: Multirotor, hover: float) -> Array:
 def _lag() -> tuple[list[float], list[tuple[str, Array, Array]]]:
     """Return the time to 63 % of a step up and down [s], and the courses of both."""
     plant = Plant()
-    plant.arrange([Multirotor(firefly() | {"mass": 1e6, "inertia": [1e3, 1e3, 1e3]})])
+    plant.arrange([Aircraft(firefly() | {"mass": 1e6, "inertia": [1e3, 1e3, 1e3]})])
     columns = plant.columns
     columns["air_density"][...] = _DENSITY
     columns["highest_speed"][...] = 838.0
@@ -162,7 +162,7 @@ def _noise() -> tuple[float, float]:
     imu = IMU(rate_hz=_RATE, gyroscope=gyroscope, accelerometer=accelerometer)
     rates, forces = [], []
     with Simulation("flat", rate=_RATE, seed=1) as sim:
-        drone = sim.add(Multirotor("iris", count=_COPIES, sensors={"imu": imu}))
+        drone = sim.add(Aircraft("iris", count=_COPIES, sensors={"imu": imu}))
         sim.run(2.0)
         for _ in range(round(_SECONDS * _RATE)):
             sim.step()

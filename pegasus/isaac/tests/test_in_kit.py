@@ -11,7 +11,7 @@ import omni.kit.test
 import omni.ui as ui
 
 import pegasus.isaac
-from pegasus import ConfigError, Multirotor, Simulation
+from pegasus import Aircraft, ConfigError, Simulation
 from pegasus.backends.ros2 import open_transport
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.graph import RELIABLE
@@ -68,7 +68,7 @@ class PathNotes:
         every: Steps between two notes.
     """
 
-    def __init__(self, vehicle: Multirotor, every: int) -> None:
+    def __init__(self, vehicle: Aircraft, every: int) -> None:
         self._vehicle, self._every = vehicle, every
         self.path: list[npt.NDArray[np.float64]] = []
         """Positions [m]."""
@@ -105,7 +105,7 @@ class _Flight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         self.camera = Camera(rate_hz=10.0, resolution=(320, 240), outputs=("rgb", "depth"))
         controller = GeometricController(trajectories.hold(height=2.0))
         self.iris = self.simulation.add(
-            Multirotor("iris", backends=[controller], extra_sensors={"front": self.camera})
+            Aircraft("iris", backends=[controller], extra_sensors={"front": self.camera})
         )
 
     async def tearDown(self) -> None:
@@ -154,7 +154,7 @@ class TestFlight(_Flight):
         recorded = json.loads(SQUARE.read_text(encoding="utf-8"))
         path = np.array(recorded["position"])
         iris = self.simulation.add(
-            Multirotor("iris", name="square", position=(10.0, 0.0, 0.1), backends=[square_pilot()])
+            Aircraft("iris", name="square", position=(10.0, 0.0, 0.1), backends=[square_pilot()])
         )
         notes = PathNotes(iris, round(_RATE / recorded["rate"]))
         self.simulation.add_observer(notes)
@@ -171,7 +171,7 @@ class TestFlight(_Flight):
         platform = self.simulation.add_mover(
             {"name": "platform", "box": [2, 2, 0.2], "center": [0, 0, -0.1], "motion": motion}
         )
-        rider = self.simulation.add(Multirotor("iris", name="rider", position=(8.0, 0.0, 1.1)))
+        rider = self.simulation.add(Aircraft("iris", name="rider", position=(8.0, 0.0, 1.1)))
         kit.play()
         await self._until(3.0)
         start = rider.state.position[0] - platform.motion(self.simulation.time).position[0]
@@ -185,7 +185,7 @@ class TestFlight(_Flight):
 
     async def test_free_fall(self) -> None:
         """PhysX would add gravity or damping of its own to the fall by weight and the force of Pegasus."""
-        dropped = self.simulation.add(Multirotor("iris", name="dropped", position=(5.0, 0.0, 20.0)))
+        dropped = self.simulation.add(Aircraft("iris", name="dropped", position=(5.0, 0.0, 20.0)))
         notes = PathNotes(dropped, 1)
         self.simulation.add_observer(notes)
         kit.play()
@@ -212,7 +212,7 @@ class TestFlight(_Flight):
         kit.play()
         await self._until(4.0)
         for name, way in (("removed", self.simulation.remove), ("deleted", self._delete)):
-            other = self.simulation.add(Multirotor("iris", name=name, position=(5.0, 0.0, 5.0)))
+            other = self.simulation.add(Aircraft("iris", name=name, position=(5.0, 0.0, 5.0)))
             await self._until(self.simulation.time + 0.5)
             self.figures[f"fall of the one {name} [m]"] = 5.0 - float(other.state.position[0, 2])
             assert float(other.state.position[0, 2]) < 4.5
@@ -222,7 +222,7 @@ class TestFlight(_Flight):
         self.figures["error [m]"] = error = float(np.abs(position - [0.0, 0.0, 2.0]).max())
         assert error < 0.05
 
-    def _delete(self, vehicle: Multirotor) -> None:
+    def _delete(self, vehicle: Aircraft) -> None:
         stage = kit.stage()
         assert stage is not None
         stage.RemovePrim(vehicle_path(vehicle.name))
@@ -254,9 +254,7 @@ class TestFlight(_Flight):
         graph = None
         try:
             backend = ROS2("selftest", control=False)
-            self.simulation.add(
-                Multirotor("iris", name="spoken", position=(5.0, 0.0, 0.1), backends=[backend])
-            )
+            self.simulation.add(Aircraft("iris", name="spoken", position=(5.0, 0.0, 0.1), backends=[backend]))
             reader = transport.node("listener").subscription(
                 "nav_msgs/msg/Odometry", "/selftest/odom", RELIABLE
             )

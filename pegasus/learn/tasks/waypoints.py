@@ -12,7 +12,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.frames import matrix_from_quaternion, multiply, rotate
-from pegasus.core.multirotor import Multirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.trim import trim
 from pegasus.fleet import Fleet
 from pegasus.learn.episodes import Draws, Episodes
@@ -62,7 +62,7 @@ class FixedWingWaypoints(Task):
         whole = isinstance(self.waypoints, int | np.integer) and self.waypoints >= 1
         require(whole, "waypoints", self.waypoints, "must be a whole number from 1 up")
         given = self.vehicle
-        vehicle = given if isinstance(given, Multirotor) else Multirotor(given)
+        vehicle = given if isinstance(given, Aircraft) else Aircraft(given)
         self._trim = trim(vehicle, self.airspeed, environment=self.environment)
         self._rotors, self._joints = vehicle.state.rotor_speed.shape[1], len(vehicle.spec.joints)
 

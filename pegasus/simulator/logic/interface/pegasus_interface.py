@@ -8,7 +8,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import OriginSpec
 from pegasus.config.settings import ardupilot_directory, px4_directory
-from pegasus.core.multirotor import Multirotor as CoreMultirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.simulator.logic.backends import ardupilot_mavlink_backend, px4_mavlink_backend
 from pegasus.simulator.notices import Layered, warn_of_layer
@@ -32,7 +32,7 @@ class LayeredVehicle(Protocol):
         """Path of its prim."""
 
     @property
-    def vehicle(self) -> CoreMultirotor:
+    def vehicle(self) -> Aircraft:
         """Its vehicle of Pegasus."""
 
 
@@ -215,7 +215,7 @@ class PegasusInterface(Layered):
         self.simulation()
         return free_path(kit.stage(), vehicle_path(stage_prefix.rpartition("/")[2])).rpartition("/")[2]
 
-    def add(self, vehicle: LayeredVehicle, flying: CoreMultirotor) -> None:
+    def add(self, vehicle: LayeredVehicle, flying: Aircraft) -> None:
         """Add a vehicle to the simulation.
 
         Args:

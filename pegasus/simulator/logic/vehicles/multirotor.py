@@ -11,7 +11,7 @@ from pegasus.base.frames import euler_from_quaternion
 from pegasus.config.settings import names
 from pegasus.contracts.backend import Backend as CoreBackend
 from pegasus.contracts.sensor import Sensor as CoreSensor
-from pegasus.core.multirotor import Multirotor as CoreMultirotor
+from pegasus.core.aircraft import Aircraft
 from pegasus.simulator.logic.backends.ardupilot_mavlink_backend import ArduPilotMavlinkBackend
 from pegasus.simulator.logic.backends.backend import Backend, CustomBackend
 from pegasus.simulator.logic.backends.px4_mavlink_backend import PX4MavlinkBackend
@@ -75,7 +75,7 @@ class Multirotor(Layered):
         mounted = [*config.graphical_sensors, *config.graphs]
         graphical: dict[str, CoreSensor] = {sensor.name: sensor.make() for sensor in mounted}
         self._mixer: Mixer | None = None
-        self.vehicle = CoreMultirotor(
+        self.vehicle = Aircraft(
             _model(usd_file or config.usd_file),
             name=interface.free_name(stage_prefix),
             position=np.asarray(init_pos, dtype=np.float64),
@@ -115,7 +115,7 @@ class Multirotor(Layered):
         assert self._mixer is not None, "call it during a run"
         return self._mixer.speeds(force, np.asarray(torque, dtype=np.float64))
 
-    def joined(self, vehicle: CoreMultirotor) -> None:
+    def joined(self, vehicle: Aircraft) -> None:
         """Prepare for the vehicle of Pegasus, which joins the simulation."""
         self.vehicle, self._mixer = vehicle, Mixer(vehicle)
 

@@ -53,7 +53,7 @@ R = TypeVar("R", bound=Reading)
 _log = logging.getLogger(__name__)
 
 
-class Multirotor:
+class Aircraft:
     """N vehicles of one kind, with rotors, wings or wheels: each one rigid body, with sensors and backends.
 
     Args:
@@ -527,15 +527,19 @@ class Multirotor:
             self.estimator.restart()
 
 
-def as_multirotor(vehicle: Vehicle) -> Multirotor:
-    """Return a vehicle as a multirotor, for a part that serves no other vehicles.
+Multirotor = Aircraft
+"""Name of the class for vehicles that rotors alone carry."""
+
+
+def as_aircraft(vehicle: Vehicle) -> Aircraft:
+    """Return a vehicle as one that a file describes, for a part that serves no other vehicles.
 
     Args:
         vehicle: The vehicle.
 
     Raises:
-        ConfigError: If it is not a multirotor.
+        ConfigError: If it is another.
     """
-    if not isinstance(vehicle, Multirotor):
-        raise ConfigError("must be a Multirotor", field="vehicle", value=vehicle.name)
+    if not isinstance(vehicle, Aircraft):
+        raise ConfigError("must be an Aircraft", field="vehicle", value=vehicle.name)
     return vehicle
