@@ -223,8 +223,10 @@ def test_compiled_and_python_give_the_same_bits(model):
         *(column("gravity", Vec3), column("state", VtolState), uniform("elapsed", 0.0)),
     )
     outputs = ("command", "setpoint", "state", "over", "event", "fault")
+    vectors = ("position", "velocity", "acceleration", "jerk", "body_rates")
     setpoint = {
-        f"setpoint.{n}": np.zeros((count, 3)) for n in ("position", "velocity", "acceleration", "jerk")
+        **{f"setpoint.{n}": np.zeros((count, 3)) for n in vectors},
+        "setpoint.attitude": np.zeros((count, 4)),
     }
     setpoint |= {f"setpoint.{n}": np.zeros(count) for n in ("yaw", "yaw_rate")}
     arrays = {**columns, **setpoint, "command": np.zeros((count, width)), "over": np.zeros(count)}

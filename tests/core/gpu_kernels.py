@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from pegasus import Multirotor, Simulation
-from pegasus.base.tracing import launches
+from pegasus.base.tracing import codes, launches
 from pegasus.control import GeometricController, GuidedController
 from pegasus.core.columns import own_columns
 from pegasus.isaac.lab_kernels import lab_launches
@@ -18,7 +18,7 @@ from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
 SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
-kernels, source_of_trace = {}, launches.source_of_trace
+kernels, source_of_trace = {}, codes.source_of_trace
 
 
 def traced(trace, **options):
@@ -27,7 +27,7 @@ def traced(trace, **options):
     return source_of_trace(trace, **options)
 
 
-launches.source_of_trace = traced
+codes.source_of_trace = traced
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))

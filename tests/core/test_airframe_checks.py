@@ -131,7 +131,7 @@ def test_rotors_of_several_sizes():
         Multirotor(described)
     pair = layout(((0, 0, 0), (0, 0, 1)), ((0.2, 0, 0), (0, 0, 1)))
     require_rotors_apart(pair, [0.3, 0.1])
-    with pytest.raises(ConfigError, match=r"overlap by 0\.05 m: propellers of 0\.3 and 0\.2 m"):
+    with pytest.raises(ConfigError, match=r"overlap by 0\.05 m: propellers of 0\.2 and 0\.3 m"):
         require_rotors_apart(pair, [0.3, 0.2])
 
 

@@ -86,7 +86,7 @@ def test_polynomial_pieces_are_flown(tmp_path):
     flight = trajectories.csv(file)
     assert flight.duration == pytest.approx(2.237)
     for t in np.linspace(0.0, 1.49, 50):
-        p, v, a, j, yaw, rate, _ = flight.sample(t)
+        p, v, a, j, yaw, rate, *_ = flight.sample(t)
         assert p == pytest.approx((t + 0.5 * t**2 - 0.2 * t**3, 0.0, 1.0), abs=1e-8)
         assert v == pytest.approx((1 + t - 0.6 * t**2, 0.0, 0.0), abs=1e-8)
         assert (a[0], j[0]) == pytest.approx((1 - 1.2 * t, -1.2), abs=1e-6)

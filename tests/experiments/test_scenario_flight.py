@@ -237,8 +237,10 @@ def test_every_backend_can_be_named(scenario):
     for name in BACKENDS:
         # The ROS 2 backend follows no trajectory.
         own = {"localhost_only": True} if name == "ros2" else TAKEOFF
+        if name == "policy":
+            own = {"policy": "raptor"}
         backend = own | {"model": name} | given.get(name, {})
-        model = "plane" if name == "plane" else "iris"
+        model = {"plane": "plane", "vtol": "standard_vtol"}.get(name, "iris")
         flight = Flight(scenario({"model": model, "backends": [backend]}), {"duration": 5.0})
         with flight.simulation:
             assert isinstance(flight.simulation.vehicles[model].backends[0], BACKENDS[name])

@@ -306,7 +306,7 @@ def test_a_packaged_controller(panel, monkeypatch):
     """A controller registered as a backend would not be offered, flown or stored by the panel."""
     with monkeypatch.context() as patch:
         patch.setattr(BACKENDS, "_kinds", {**BACKENDS._kinds, "own": OwnController})
-        assert controller_names() == ("geometric", "cascaded_pid", "own")
+        assert controller_names() == ("geometric", "cascaded_pid", "plane", "own")
         assert panel.backend.set_controller("own")
         with pytest.raises(ConfigError, match=r"^controller = 'own': cannot be steered manually; choose"):
             panel.backend.make()
@@ -319,7 +319,7 @@ def test_a_packaged_controller(panel, monkeypatch):
         other.close()
     other = Panel(panel.session)
     assert other.backend.controller == "geometric"
-    assert "panel.controller = 'own': must be one of geometric, cascaded_pid" in last_error(other)
+    assert "panel.controller = 'own': must be one of geometric, cascaded_pid, plane" in last_error(other)
     other.close()
 
 

@@ -213,10 +213,10 @@ def test_level_flight(derived, name, published, most):
 
 
 def test_airspeeds(derived):
-    """PX4 would approach at 10 m/s with a wing that stalls at 11.2 m/s, or be as slow in forward flight."""
+    """PX4 would approach at 10 m/s with a wing that stalls at 9.5 m/s, or be as slow in forward flight."""
     given, *_ = derived("flying_wing")
     speeds = [given[f"FW_AIRSPD_{name}"] for name in ("STALL", "MIN", "TRIM", "MAX")]
-    assert speeds == [11.2, 13.5, 15.7, 22.5]
+    assert speeds == [9.5, 11.4, 15.0, 20.0]
     assert given["FW_THR_MAX"] == 1.0
     assert given["FW_LND_USETER"] == 0
     assert derived("standard_vtol")[0]["VT_ARSP_TRANS"] == 11.5
