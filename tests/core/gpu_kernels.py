@@ -28,6 +28,8 @@ def traced(trace, **options):
 
 
 codes.source_of_trace = traced
+# Code that an earlier process kept is that of a CPU.
+launches.kept_code = lambda make, *_: make()
 with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
