@@ -45,6 +45,7 @@ app.command()(view)
 app.command()(train)
 app.command()(evaluate)
 
+_EXIT_EXPECTATION = 1
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3
 _EXIT_CRASH = 4
@@ -141,11 +142,16 @@ def run(
     crashes = {name: outcome for name, outcome in result.summary.outcomes.items() if outcome.crashed.any()}
     for name, outcome in crashes.items():
         print(f"pegasus: {name} crashed: {outcome.crash_line()}", file=sys.stderr)
+    missed = [verdict for verdict in result.summary.verdicts if not verdict.passed]
+    for verdict in missed:
+        print(f"pegasus: expectation failed: {verdict.line()}", file=sys.stderr)
     if result.interrupted:
         print("pegasus: interrupted", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED)
     if result.summary.failures:
         raise typer.Exit(_EXIT_AUTOPILOT)
+    if missed:
+        raise typer.Exit(_EXIT_EXPECTATION)
     if crashes:
         raise typer.Exit(_EXIT_CRASH)
 

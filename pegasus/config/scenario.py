@@ -47,6 +47,12 @@ NotNegative = Annotated[float, Field(ge=0)]
 Speed = Positive | Literal["max"]
 
 
+Test = str | dict[str, Any]
+"""Condition as text, or a region of the world by its fields."""
+
+_KINDS = ("always", "never", "eventually", "at_end")
+
+
 def _file_or_address(value: Any) -> Any:
     return Path(value) if isinstance(value, str) and not REMOTE.match(value) else value
 
@@ -399,6 +405,51 @@ class DatasetSpec(StrictModel):
     """Randomisers by a name of your choice, applied in order."""
 
 
+class ExpectationSpec(StrictModel):
+    """What is expected of vehicles: exactly one of `always`, `never`, `eventually` and `at_end`."""
+
+    always: Test | None = None
+    """Condition at all times: a comparison such as `height < 20`, or a region with `box`, `center` and
+    `radius`, `lowest` or `highest`."""
+    never: Test | None = None
+    """Condition that is never fulfilled."""
+    eventually: Test | None = None
+    """Condition at one time at least."""
+    at_end: Test | None = None
+    """Condition at the end of the flight."""
+    vehicle: str | None = None
+    """Name of the vehicle; all if left out."""
+    after: NotNegative = 0.0
+    """Earliest time [s]."""
+    before: NotNegative | None = None
+    """Latest time [s]; the end of the flight when left out."""
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Share of the copies that must fulfil it."""
+    name: str | None = None
+    """Name in reports; the condition when left out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _always(cls, content: Any) -> Any:
+        return {"always": content} if isinstance(content, str) else content
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ConfigError(
+                f"must have exactly one of {', '.join(_KINDS)}",
+                value=" and ".join(given) or None,
+                remedy="such as {always: tracking_error < 0.3, after: 2.0}",
+            )
+        return self
+
+    def stated(self) -> tuple[str, str | dict[str, Any]]:
+        """Return the kind of the expectation and its condition."""
+        kind = next(kind for kind in _KINDS if getattr(self, kind) is not None)
+        return kind, getattr(self, kind)
+
+
 class ScenarioSpec(StrictModel):
     """A run: world, vehicles, and how they are flown."""
 
@@ -418,6 +469,8 @@ class ScenarioSpec(StrictModel):
     """Objects that move by a function of time, in addition to those of the world; see docs/movers.md."""
     faults: list[Component] = []
     """Faults: the name of each as `model`, its parameters, and `vehicle` and `copies`; see docs/faults.md."""
+    expect: list[ExpectationSpec] = []
+    """What is expected of the vehicles; see docs/verdicts.md."""
     record: RecordSpec = RecordSpec()
     dataset: DatasetSpec = DatasetSpec()
     """Settings of `pegasus dataset`."""

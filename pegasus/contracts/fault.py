@@ -13,7 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.random_numbers import draw_key, next_keys
 from pegasus.base.registry import Registry
 from pegasus.base.streams import stream
-from pegasus.contracts.fault_condition import Condition, Region
+from pegasus.contracts.condition import QUANTITIES, Condition, Region
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.vehicle import Vehicle
 
@@ -75,7 +75,7 @@ class Fault:
             timed, "latch", self.latch, "needs a region or a condition that can end", "give where or when"
         )
         if isinstance(self.when, str):
-            Condition.parsed(self.when)
+            Condition.parsed(self.when, known=QUANTITIES)
 
     @property
     def label(self) -> str:
@@ -95,7 +95,7 @@ class Fault:
 
     def condition(self) -> Callable[[Vehicle], Any] | None:
         """Return the function that tells for which copies `when` holds; None without a condition."""
-        return Condition.parsed(self.when) if isinstance(self.when, str) else self.when
+        return Condition.parsed(self.when, known=QUANTITIES) if isinstance(self.when, str) else self.when
 
     def begin(self, injection: "Injection", copies: BoolArray) -> None:
         """Do what happens once, before the readings of the step at which it begins.

@@ -7,8 +7,8 @@ import numpy as np
 
 from pegasus.base.arrays import IntArray
 from pegasus.base.components import require, require_instance
+from pegasus.contracts.condition import Condition
 from pegasus.contracts.fault import Fault, Injection, SensorFault
-from pegasus.contracts.fault_condition import Condition
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.columns import NEUTRAL

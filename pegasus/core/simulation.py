@@ -277,6 +277,16 @@ class Simulation:
             if self._playback is not Playback.STOPPED:
                 observer.start(self)
 
+    def remove_observer(self, observer: Observer["Simulation"]) -> None:
+        """End an observer and remove it.
+
+        Args:
+            observer: The observer.
+        """
+        with self._changed:
+            self._observers.remove(observer)
+            observer.stop()
+
     def play(self) -> None:
         """Start, or resume after a pause."""
         with self._changed:

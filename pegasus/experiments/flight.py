@@ -4,7 +4,7 @@ import contextlib
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from pegasus.recording import (
     OutcomeAudit,
     Summary,
     TrackingAudit,
+    Verdict,
     make_run_folder,
     plot_flight,
     read_log,
@@ -30,6 +31,7 @@ from pegasus.recording import (
     write_layout,
 )
 from pegasus.recording.reader import LOG_NAME
+from pegasus.verdicts import Expectations
 
 _AFTER_MISSION = 1.0
 """Simulated time that a run continues after its last mission [s]."""
@@ -72,9 +74,12 @@ class Flight:
         given = Changes(changes or {})
         self.spec, file = load_scenario(scenario, given)
         self._ros2 = ros2
+        self._recorder: McapRecorder | None = None
         try:
             self.simulation = scenario_simulation(self.spec, file, ros2=ros2)
             try:
+                self.expectations = Expectations(self.simulation, failed=self._note)
+                self.expectations.take(self.spec.expect)
                 self._require_an_end()
             except BaseException:
                 self.simulation.close()
@@ -115,20 +120,20 @@ class Flight:
             simulation.add_observer(tracking)
             simulation.add_observer(energy)
             simulation.add_observer(outcomes)
+            if self.spec.expect:
+                simulation.add_observer(self.expectations)
             folder = _new_folder(out, self.spec.name, undo) if record else None
             if folder is not None:
                 for vehicle in simulation.vehicles:
                     for backend in vehicle.backends:
                         backend.run_folder = folder.resolve()
-                log = folder / LOG_NAME
-                simulation.add_observer(
-                    McapRecorder(
-                        log,
-                        state_rate=recorded.state_rate,
-                        readings=recorded.readings,
-                        images=recorded.images,
-                    )
+                self._recorder = recorder = McapRecorder(
+                    folder / LOG_NAME,
+                    state_rate=recorded.state_rate,
+                    readings=recorded.readings,
+                    images=recorded.images,
                 )
+                simulation.add_observer(recorder)
                 if recorded.ros2:
                     simulation.add_observer(
                         RosbagRecorder(
@@ -146,17 +151,31 @@ class Flight:
                     raise
                 ended_by = error
             undo.pop_all()
-            summary = summarize(simulation, tracking, energy, outcomes, wall_time=time.perf_counter() - began)
+            wall_time = time.perf_counter() - began
+            self.expectations.stop()
+            summary = summarize(
+                simulation,
+                tracking,
+                energy,
+                outcomes,
+                wall_time=wall_time,
+                verdicts=self.expectations.verdicts(),
+            )
         if folder is not None:
             summary.write(folder / "summary.json")
             if simulation.step_count > 0 and find_spec("matplotlib") is not None:
-                plot_run(folder)
+                plot_run(folder, summary.verdicts)
         if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
             if folder is not None:
                 left = "the data recorded so far" if simulation.step_count > 0 else "the autopilot's log"
                 ended_by.add_note(f"{left} is in {folder}")
             raise ended_by
         return Run(folder, summary, interrupted=ended_by is not None)
+
+    def _note(self, time: float, line: str) -> None:
+        """Write to the log that an expectation has failed."""
+        if self._recorder is not None:
+            self._recorder.note(time, f"expectation failed: {line}")
 
     def _step_to_the_end(self, progress: Callable[[float], None] | None, outcomes: OutcomeAudit) -> None:
         simulation, rate = self.simulation, self.spec.rate
@@ -215,13 +234,14 @@ class Flight:
             )
 
 
-def plot_run(run: Path) -> Path:
+def plot_run(run: Path, verdicts: Sequence[Verdict] = ()) -> Path:
     """Plot the flight of a run, and return the path of the plot `flight.png` next to its log.
 
     The layout `foxglove.json` for Foxglove is written there too.
 
     Args:
         run: Folder of the run, or its log.
+        verdicts: Verdicts, of which those that failed are drawn.
 
     Raises:
         ConfigError: If there is no log, or the plot cannot be written.
@@ -229,10 +249,10 @@ def plot_run(run: Path) -> Path:
     log = read_log(run)
     picture = log.path.with_name("flight.png")
     try:
-        plot_flight(log, picture)
+        plot_flight(log, picture, verdicts=verdicts)
     except ConfigError:
         # A damaged log is plotted up to the damage.
-        plot_flight(read_log(run, verify=True), picture)
+        plot_flight(read_log(run, verify=True), picture, verdicts=verdicts)
     write_layout(log)
     return picture
 

@@ -1,7 +1,7 @@
 """Faults: rotors, battery, sensors, GPS, airframe and links; see `pegasus.contracts.fault`."""
 
+from pegasus.contracts.condition import QUANTITIES, Region
 from pegasus.contracts.fault import FAULTS, Fault, Injection, SensorFault, build_fault
-from pegasus.contracts.fault_condition import QUANTITIES, Region
 from pegasus.core.injection import FaultEvent
 from pegasus.faults.battery_faults import BatteryCold, BatteryEmpty, CellFailure
 from pegasus.faults.body_faults import BirdStrike, WindShock

@@ -14,6 +14,7 @@ from pegasus.recording.recorder import McapRecorder
 from pegasus.recording.residuals import WrenchResiduals, wrench_residuals
 from pegasus.recording.schemas import MessageType
 from pegasus.recording.summary import Summary, make_run_folder, summarize
+from pegasus.recording.verdict import Verdict
 
 __all__ = [
     "IMAGE_MESSAGES",
@@ -35,6 +36,7 @@ __all__ = [
     "TrackingAudit",
     "TrackingError",
     "VehicleTracking",
+    "Verdict",
     "WrenchResiduals",
     "compare_tracks",
     "make_run_folder",

@@ -1,7 +1,7 @@
 """Plots of recorded flights."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.recording.log import Log
+from pegasus.recording.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # Colours distinguishable by colour-blind readers (Okabe and Ito 2008).
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#4d4d4d")
 _SHADES = ("#dbe9f6", "#fde8d7", "#dff2e3", "#f3e2ef", "#fbf3d0", "#e4e4e4")
+_RED = "#c1272d"
 # Maximum number of paths; more would hide each other.
 _PATH_LIMIT = 16
 # Maximum number of points of a curve; more exceed the pixels.
@@ -42,6 +44,8 @@ class _Flight:
     segment: npt.NDArray[np.str_]
     faults: tuple[tuple[str, float, float], ...] = ()
     """Name, start and end time of each fault."""
+    missed: tuple[tuple[float, str], ...] = ()
+    """Time and text of each expectation that failed."""
 
     def segments(self) -> Iterator[tuple[str, float, float]]:
         """Yield name, start and end time of each segment."""
@@ -52,7 +56,13 @@ class _Flight:
         yield from zip(self.segment[starts].tolist(), self.reference_time[starts], ends, strict=True)
 
 
-def plot_flight(log: Log, path: str | Path | None = None, *, vehicle: str | None = None) -> "Figure":
+def plot_flight(
+    log: Log,
+    path: str | Path | None = None,
+    *,
+    vehicle: str | None = None,
+    verdicts: Sequence[Verdict] = (),
+) -> "Figure":
     """Plot a flight and return the figure, 1600 x 1200 pixels: path, errors, attitude, rotor speeds.
 
     The 3D plot shows the first copies of the vehicle; the time plots show the first copy.
@@ -61,6 +71,7 @@ def plot_flight(log: Log, path: str | Path | None = None, *, vehicle: str | None
         log: The recorded run.
         path: PNG file to write; none if left out.
         vehicle: Name of the vehicle; the first of the log when None.
+        verdicts: Verdicts, of which those that failed on the vehicle are drawn at their times.
 
     Raises:
         ConfigError: If the log has no states of the vehicle, or the file cannot be written.
@@ -70,6 +81,9 @@ def plot_flight(log: Log, path: str | Path | None = None, *, vehicle: str | None
     from matplotlib.figure import Figure
 
     flight = _flight(log, vehicle)
+    missed = [each for each in verdicts if each.vehicle == flight.name and not each.passed]
+    times = [(each.time, each.expected) for each in missed if each.time >= 0]
+    flight = replace(flight, missed=tuple(times))
     figure = Figure(figsize=(16, 12), dpi=100, layout="constrained", facecolor="white")
     canvas = FigureCanvasAgg(figure)
     copies = f", copy 1 of {flight.count}" if flight.count > 1 else ""
@@ -239,20 +253,24 @@ def _decorate(axes: "Axes", flight: _Flight, title: str, unit: str, *, names: bo
                 fontsize=10,
                 color="#555555",
             )
-    for k, (fault, start, end) in enumerate(flight.faults):
-        axes.axvspan(start, end, color="#c1272d", alpha=0.1, linewidth=0, zorder=0)
-        axes.axvline(start, color="#c1272d", linewidth=1.2)
-        axes.axvline(end, color="#c1272d", linewidth=1.2, linestyle=":")
+    for _, start, end in flight.faults:
+        axes.axvspan(start, end, color=_RED, alpha=0.1, linewidth=0, zorder=0)
+        axes.axvline(end, color=_RED, linewidth=1.2, linestyle=":")
+    events = [(start, fault) for fault, start, _ in flight.faults]
+    events += [(time, f"failed: {expected}") for time, expected in flight.missed]
+    for k, (time, event) in enumerate(events):
+        axes.axvline(time, color=_RED, linewidth=1.2)
         if names:
+            late = time > 0.6 * flight.time[-1]
             axes.text(
-                start,
+                time,
                 0.02 + 0.05 * (k % 8),
-                f" {fault}",
+                f" {event} ",
                 transform=axes.get_xaxis_transform(),
-                ha="left",
+                ha="right" if late else "left",
                 va="bottom",
                 fontsize=10,
-                color="#c1272d",
+                color=_RED,
             )
     axes.set_title(title, loc="left", fontsize=14, weight="bold")
     axes.set_xlabel("time [s]", fontsize=12)

@@ -1,6 +1,7 @@
 """Recorder of runs as MCAP logs."""
 
 import contextlib
+import logging
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -94,6 +95,16 @@ class McapRecorder:
         if self._log is not None:
             self._log.record(simulation)
 
+    def note(self, time: float, text: str) -> None:
+        """Add an error message to the log.
+
+        Args:
+            time: Simulation time [s].
+            text: The message.
+        """
+        if self._log is not None:
+            self._log.note(time, text)
+
     def stop(self) -> None:
         """Complete and close the file.
 
@@ -173,6 +184,10 @@ class _OpenLog:
         self._steps_since_chunk += 1
         if self._steps_since_chunk >= self._steps_per_chunk or self._has_many_images():
             self._write_chunk()
+
+    def note(self, time: float, text: str) -> None:
+        self._events.stamp = round(time * 1e9)
+        self._events.add(logging.ERROR, text, "pegasus")
 
     def close(self) -> None:
         self._events.close()

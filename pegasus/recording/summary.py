@@ -1,5 +1,6 @@
 """Run folders and summaries of runs: tracking errors, energy and speed."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -15,6 +16,7 @@ from pegasus.contracts.backend import EstimatorHealth, Failure
 from pegasus.core.simulation import Simulation
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.outcome import OUTCOMES, Outcome, OutcomeAudit
+from pegasus.recording.verdict import Verdict
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -77,6 +79,8 @@ class Summary:
     """Energy balances by vehicle."""
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     """Outcomes of the flights by vehicle."""
+    verdicts: Sequence[Verdict] = ()
+    """Verdicts on what was expected."""
     failures: Sequence[Failure] = ()
     """Autopilots that have terminated or stopped responding."""
     autopilot_logs: Sequence[str] = ()
@@ -126,6 +130,8 @@ class Summary:
             tables.append(self._energy_table())
         if self.outcomes:
             tables.append(self._outcome_table())
+        if self.verdicts:
+            tables.append(self._verdict_table())
         if self.failures:
             tables.append(self._failure_table())
         return Group(*tables, self._time_table())
@@ -159,6 +165,16 @@ class Summary:
             _add_row(table, vehicle, ", ".join(shown), f"{outcome.impact_speed.max():.2f}", crash)
         return table
 
+    def _verdict_table(self) -> "Table":
+        table = _table("vehicle", "expected", "", "worst", "time [s]", label_count=3)
+        for verdict in self.verdicts:
+            known = not math.isnan(verdict.worst)
+            worst = (f"{verdict.worst:.4g}", f"{verdict.worst_time:.2f}") if known else ("-", "-")
+            _add_row(
+                table, verdict.vehicle, verdict.expected, "passed" if verdict.passed else "failed", *worst
+            )
+        return table
+
     def _failure_table(self) -> "Table":
         table = _table("vehicle", "failed autopilot", "time [s]", "", label_count=2)
         table.columns[3].justify = "left"
@@ -182,6 +198,7 @@ def summarize(
     outcomes: OutcomeAudit,
     *,
     wall_time: float,
+    verdicts: Sequence[Verdict] = (),
 ) -> Summary:
     """Return the figures of a run.
 
@@ -191,6 +208,7 @@ def summarize(
         energy: Energy, observed from the start.
         outcomes: Outcomes, observed from the start.
         wall_time: Wall time of the run [s].
+        verdicts: Verdicts on what was expected.
     """
     backends = [backend for vehicle in simulation.vehicles for backend in vehicle.backends]
     return Summary(
@@ -202,6 +220,7 @@ def summarize(
         tracking=tracking.errors(),
         energy=energy.balances(),
         outcomes=outcomes.outcomes(),
+        verdicts=verdicts,
         failures=simulation.failures,
         autopilot_logs=[str(log) for backend in backends for log in backend.logs],
         estimator_health=[health for backend in backends for health in backend.health],

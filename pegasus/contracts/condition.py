@@ -1,9 +1,9 @@
-"""Conditions for the beginning of faults: regions of the world, and comparisons of a vehicle's quantity."""
+"""Conditions that vehicles fulfil or not: comparisons of their quantities with numbers, and regions."""
 
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,12 @@ from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.contracts.vehicle import Vehicle
 
-_COMPARISON = re.compile(r"\s*([a-z_.]+)\s*(<=|>=|<|>)\s*([-+0-9.eE]+)\s*")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_COMPARISON = re.compile(
+    rf"\s*(?:(?P<low>{_NUMBER})\s*(?P<above><=?)\s*)?(?P<negated>not\s+)?(?P<name>[A-Za-z_][\w.\[\]-]*)"
+    rf"(?:\s*(?P<sign><=|>=|<|>)\s*(?P<number>{_NUMBER}))?\s*"
+)
+_AND = re.compile(r"\band\b")
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -56,58 +61,89 @@ of the angular velocity [rad/s], cosine of the tilt, charge from 0 to 1, voltage
 
 
 @dataclass(frozen=True)
-class Condition:
-    """Comparison of a quantity of a vehicle with a number."""
+class Comparison:
+    """Comparison of a quantity with numbers, or a quantity that is true or not."""
 
     quantity: str
-    """Name in `QUANTITIES`."""
-    comparison: str
-    """Comparison: <, <=, > or >=."""
-    number: float
+    """Name of the quantity."""
+    bounds: tuple[tuple[str, float], ...] = ()
+    """Signs <, <=, > or >= with their numbers; none of a truth value."""
+    negated: bool = False
+    """Whether a truth value must be false."""
+
+    def holds(self, value: Array) -> BoolArray:
+        """Return where it holds, shape (N,).
+
+        Args:
+            value: Values of the quantity, shape (N,).
+        """
+        held: BoolArray = np.ones(len(value), dtype=bool) if self.bounds else value.astype(bool)
+        for sign, number in self.bounds:
+            held = held & _OPERATORS[sign](value, number)
+        return ~held if self.negated else held
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Comparisons that must all hold."""
+
+    comparisons: tuple[Comparison, ...]
 
     @classmethod
-    def parsed(cls, text: str) -> "Condition":
+    def parsed(cls, text: str, *, field: str = "when", known: Iterable[str] | None = None) -> "Condition":
         """Return the condition that a text states.
 
         Args:
-            text: Such as `battery.charge < 0.3`.
+            text: Such as `battery.charge < 0.3`, `0.5 < height < 3 and speed < 2`, or `not landed`.
+            field: Name of the text in errors.
+            known: Names of quantities; any if None.
 
         Raises:
-            ConfigError: If it is no comparison of a known quantity with a number.
+            ConfigError: If it is no comparison of a known quantity with numbers.
         """
-        known = ", ".join(QUANTITIES)
-        found = _COMPARISON.fullmatch(text)
-        try:
-            number = float(found[3]) if found else 0.0
-        except ValueError:
-            found = None
-        if found is None:
-            raise ConfigError(
-                "must compare a quantity with a number",
-                field="when",
-                value=text,
-                remedy=f"such as battery.charge < 0.3; quantities are {known}",
-            )
-        if found[1] not in QUANTITIES:
-            remedy = " ".join(did_you_mean(found[1], QUANTITIES)) or None
-            raise ConfigError(
-                f"has no known quantity; there are {known}", field="when", value=text, remedy=remedy
-            )
-        return cls(found[1], found[2], number)
+        return cls(tuple(_comparison(part, text, field, known) for part in _AND.split(text)))
 
     def __call__(self, vehicle: Vehicle) -> Any:
         """Return for which copies it holds, shape (N,)."""
-        return _OPERATORS[self.comparison](QUANTITIES[self.quantity](vehicle), self.number)
+        return self.holds([QUANTITIES[part.quantity](vehicle) for part in self.comparisons])
+
+    def holds(self, values: Sequence[Array]) -> BoolArray:
+        """Return where all comparisons hold, shape (N,).
+
+        Args:
+            values: Values of the quantity of each comparison, shape (N,).
+        """
+        held = [part.holds(value) for part, value in zip(self.comparisons, values, strict=True)]
+        return held[0] if len(held) == 1 else np.logical_and.reduce(held)
 
     def fit(self, vehicle: Vehicle) -> None:
-        """Raise a ConfigError if the vehicle does not have the quantity."""
-        needs = self.quantity.startswith("battery.")
-        require(
-            not needs or vehicle.battery is not None,
-            "when",
-            self.quantity,
-            f"needs a battery, which {vehicle.name!r} does not have",
-        )
+        """Raise a ConfigError if the vehicle does not have a quantity."""
+        for part in self.comparisons:
+            needs = part.quantity.startswith("battery.")
+            require(
+                not needs or vehicle.battery is not None,
+                "when",
+                part.quantity,
+                f"needs a battery, which {vehicle.name!r} does not have",
+            )
+
+
+def _comparison(part: str, text: str, field: str, known: Iterable[str] | None) -> Comparison:
+    found = _COMPARISON.fullmatch(part)
+    bounds = []
+    if found and found["low"]:
+        bounds.append((found["above"].replace("<", ">"), float(found["low"])))
+    if found and found["sign"]:
+        bounds.append((found["sign"], float(found["number"])))
+    named = ", ".join(known or ())
+    if found is None or (bounds and found["negated"]) or (known is not None and not bounds):
+        remedy = "such as battery.charge < 0.3" + (f"; quantities are {named}" if named else "")
+        raise ConfigError("must compare a quantity with a number", field=field, value=text, remedy=remedy)
+    name = found["name"]
+    if known is not None and name not in known:
+        close = " ".join(did_you_mean(name, known)) or None
+        raise ConfigError(f"has no known quantity; there are {named}", field=field, value=text, remedy=close)
+    return Comparison(name, tuple(bounds), bool(found["negated"]))
 
 
 @dataclass(frozen=True, kw_only=True)

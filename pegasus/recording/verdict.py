@@ -1,0 +1,42 @@
+"""Verdicts: whether an expectation of a vehicle came true, when, and by how much."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a vehicle did what is expected of it."""
+
+    vehicle: str
+    """Name of the vehicle."""
+    expected: str
+    """What is expected, such as `always tracking_error < 0.3`, or the name of the expectation."""
+    passed: bool
+    reason: str = ""
+    """Why it failed."""
+    time: float = math.nan
+    """Time of the first failure, or of the first success of what must come true once [s]; NaN without one."""
+    value: float = math.nan
+    """Value of the quantity then; NaN of several or none."""
+    worst: float = math.nan
+    """Value furthest on the wrong side, or closest to it; NaN of several or none."""
+    worst_time: float = math.nan
+    """Time of that value [s]."""
+    copies: Sequence[int] = ()
+    """Copies that failed, of several."""
+
+    def line(self) -> str:
+        """Return the verdict in one line."""
+        name = f"{self.vehicle}: " if self.vehicle else ""
+        if self.passed:
+            return f"{name}{self.expected}: passed"
+        copies = f", copies {_listed(self.copies)}" if self.copies else ""
+        return f"{name}{self.expected}: {self.reason}{copies}"
+
+
+def _listed(copies: Sequence[int], most: int = 8) -> str:
+    """Return numbers as text, cut if there are many."""
+    text = ", ".join(map(str, copies[:most]))
+    return text if len(copies) <= most else f"{text} and {len(copies) - most} more"
