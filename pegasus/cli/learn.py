@@ -11,7 +11,7 @@ import typer
 
 from pegasus.base.errors import ConfigError
 from pegasus.cli.settings import naming_options
-from pegasus.cli.terminal import console, import_from_beside, showing_preparation
+from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
 
 _EXIT_INTERRUPTED = 130
 
@@ -34,20 +34,45 @@ TaskSettings = Annotated[
 
 def _task(name: str, settings: list[str] | None) -> Any:
     """Return a task by its name, or of a class in a file."""
-    import yaml
-
     from pegasus.learn.registration import task_of
 
     import_from_beside(name)
+    return task_of(name, _fields(settings))
+
+
+def _fields(settings: list[str] | None, option: str = "--set") -> dict[str, Any]:
+    """Return the values of an option by field."""
+    import yaml
+
     given = {}
     for setting in settings or ():
         field, equals, value = setting.partition("=")
         if not (equals and field):
             raise ConfigError(
-                "must be FIELD=VALUE", field="--set", value=setting, remedy="such as --set tilt=0.5"
+                "must be FIELD=VALUE", field=option, value=setting, remedy=f"such as {option} tilt=0.5"
             )
         given[field] = yaml.safe_load(value)
-    return task_of(name, given)
+    return given
+
+
+def _campaign(task: str, folder: Path, **options: Any) -> None:
+    """Train with several seeds and settings, and print the means."""
+    from pegasus.experiments import means_table
+    from pegasus.experiments.means import means
+    from pegasus.learn.campaign import REPORT, train_campaign
+
+    import_from_beside(task)
+    with showing_progress(f"training {task}", "trainings") as progress:
+        try:
+            rows = train_campaign(task, folder, progress=progress, **options)
+        except KeyboardInterrupt:
+            print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
+            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
+        print(f"pegasus: {failure}", file=sys.stderr)
+    if found := means(rows, options["settings"]):
+        console().print(means_table(found))
+    print(folder / REPORT)
 
 
 def train(
@@ -59,11 +84,41 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder (default: train/TASK).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    seeds: Annotated[int, typer.Option(help="Number of trainings with seeds from 0 up.")] = 1,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUES",
+            help="Train with values of a field: [A,B,...], uniform(A,B) or normal(A,B); repeatable.",
+        ),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of processes of several trainings.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster, or local, in place of processes.")
+    ] = None,
 ) -> None:
     """Let a policy learn a task; write checkpoint, policy.onnx, progress.csv and learning curves."""
     from pegasus.learn.training import CHECKPOINT, POLICY, Progress, Training, draw_curves
 
     folder = out or Path("train") / task.rpartition(":")[2]
+    if seeds != 1 or sweep or ray is not None:
+        with naming_options():
+            if seed:
+                raise ConfigError("goes with one training", field="--seed", value=seed, remedy="give --seeds")
+            _campaign(
+                task,
+                folder,
+                fields=_fields(settings),
+                settings=_fields(sweep, "--sweep"),
+                seeds=seeds,
+                rows=rows,
+                steps=steps,
+                success=success,
+                jobs=jobs,
+                ray=ray,
+                resume=resume,
+            )
+        return
     with naming_options():
         made = _task(task, settings)
         found = (folder / CHECKPOINT).exists()
@@ -90,7 +145,7 @@ def train(
         training.save()
         print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED) from None
-    draw_curves(folder)
+    draw_curves(folder / "curves.png", {task: folder})
     share = f"{100 * last.success:.1f} % of 1000 starts succeed"
     print(f"{folder / POLICY}: {share}, median error {last.error:.3f} m")
 

@@ -1,15 +1,15 @@
 """A flight of a sweep and its row of results."""
 
 import copy
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.workers import kept_warnings
+from pegasus.experiments.campaign import Done, Job
 from pegasus.experiments.table import Row
 
 if TYPE_CHECKING:
@@ -20,35 +20,9 @@ Columns = Callable[["Simulation"], Mapping[str, Any]]
 """Returns results by column of the simulation that has just flown."""
 
 
-class Job(NamedTuple):
-    """A flight of a sweep."""
-
-    number: int
-    """Its row in the table, from 0."""
-    changes: dict[str, Any]
-    """Values of fields by path, the seed too."""
-
-    @property
-    def key(self) -> str:
-        """Text that flights with other values do not have."""
-        return json.dumps(self.changes, sort_keys=True)
-
-    @property
-    def flown(self) -> dict[str, Any]:
-        """Values of fields with which it is flown."""
-        return {**self.changes, "speed": "max"}
-
-
-class Done(NamedTuple):
-    """Result of a flight of a sweep."""
-
-    job: Job
-    row: Row
-    warnings: dict[str, str]
-    lost: bool = False
-    """Its process was ended from outside twice."""
-    fault: ConfigError | None = None
-    """Why the flight could not be built."""
+def flown(job: Job) -> dict[str, Any]:
+    """Return the values of fields with which a job is flown."""
+    return {**job.changes, "speed": "max"}
 
 
 class _Columns:
@@ -87,7 +61,7 @@ def do(scenario: str | Path, columns: Columns | None, job: Job) -> Done:
     extra = None if columns is None else _Columns(columns)
     with kept_warnings() as warnings:
         try:
-            flight = Flight(scenario, job.flown)
+            flight = Flight(scenario, flown(job))
             if extra is not None:
                 flight.simulation.add_observer(extra)
             run = flight.fly(record=False)
@@ -134,9 +108,3 @@ def _survival(name: str, outcome: "Outcome") -> Row:
         f"{name}.time_to_crash": float(after.min()) if len(after) else None,
         f"{name}.largest_deviation": float(outcome.deviation.max()),
     }
-
-
-def lost_job(job: Job) -> Done:
-    """Return the row of a flight whose process was ended from outside twice."""
-    failure = "its process was ended from outside twice, perhaps for lack of memory"
-    return Done(job, copy.deepcopy(job.changes) | {"failure": failure}, {}, lost=True)

@@ -14,14 +14,15 @@ from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 from pegasus.learn.training import Progress, Training
 
-_ENVIRONMENTS = {
+_LATER = {
     "FleetEnv": "environment",
     "GroupEnv": "parallel",
     "RslEnv": "rsl",
     "Sb3Env": "sb3",
     "SingleEnv": "environment",
+    "train_campaign": "campaign",
 }
-"""Names whose modules need packages of other people's interfaces."""
+"""Names whose modules are imported when they are used: they need other packages, or much time."""
 
 __all__ = [
     "TASKS",
@@ -42,6 +43,7 @@ __all__ = [
     "Training",
     "evaluate",
     "register",
+    "train_campaign",
     "write_policy",
 ]
 
@@ -50,14 +52,14 @@ if find_spec("gymnasium"):
 
 
 def __getattr__(name: str) -> Any:
-    """Import an environment when it is first used.
+    """Import what is imported when it is first used.
 
     Raises:
         ConfigError: If a package that it needs is not installed.
     """
-    if name not in _ENVIRONMENTS:
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"pegasus.learn.{_ENVIRONMENTS[name]}"), name)
+        return getattr(import_module(f"pegasus.learn.{_LATER[name]}"), name)
     except ModuleNotFoundError as error:
         raise package_error(error) from None

@@ -2,7 +2,7 @@
 
 import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,8 @@ from pegasus.learn.task import Task
 
 CHECKPOINT, POLICY, PROGRESS = "checkpoint.zip", "policy.onnx", "progress.csv"
 
+_LABELS = 12
+"""Most curves that a legend names."""
 _CURVES = {"reward": "sum of rewards", "success": "share that succeeds", "error": "last distance [m]"}
 
 
@@ -156,24 +158,31 @@ class Training:
         )
 
 
-def draw_curves(folder: Path) -> None:
-    """Draw success and error of the evaluations of a training by its steps, in `curves.png` of its folder.
+def draw_curves(file: Path, folders: Mapping[str, Path]) -> None:
+    """Draw success and error of the evaluations of trainings by their steps.
 
     Args:
-        folder: The folder.
+        file: The picture.
+        folders: Folders of the trainings by what tells them apart; those without an evaluation are left out.
     """
     from matplotlib.figure import Figure
 
-    with (folder / PROGRESS).open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    steps = [int(row["steps"]) / 1e6 for row in rows]
     figure = Figure(figsize=(8.0, 3.2), layout="constrained")
-    for place, (name, title) in enumerate(_CURVES.items()):
-        axes = figure.add_subplot(1, len(_CURVES), place + 1)
-        axes.plot(steps, [float(row[name]) for row in rows], marker=".")
-        axes.set(title=title, xlabel="actions [million]")
-        axes.grid(alpha=0.3)
-    figure.savefig(folder / "curves.png", dpi=120)
+    axes = figure.subplots(1, len(_CURVES))
+    for label, folder in folders.items():
+        if not (folder / PROGRESS).exists():
+            continue
+        with (folder / PROGRESS).open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        steps = [int(row["steps"]) / 1e6 for row in rows]
+        for each, name in zip(axes, _CURVES, strict=True):
+            each.plot(steps, [float(row[name]) for row in rows], marker=".", label=label)
+    for each, title in zip(axes, _CURVES.values(), strict=True):
+        each.set(title=title, xlabel="actions [million]")
+        each.grid(alpha=0.3)
+    if 1 < len(folders) <= _LABELS:
+        axes[0].legend(fontsize="small")
+    figure.savefig(file, dpi=120)
 
 
 def description_of(flights: Flights) -> Description:
