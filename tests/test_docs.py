@@ -28,6 +28,7 @@ from pegasus.config.rotor_specs import RotorRing, RotorSpec
 from pegasus.config.scenario import (
     BodySpec,
     DatasetSpec,
+    ExpectationSpec,
     JammerSpec,
     OriginSpec,
     PropellerSpec,
@@ -129,6 +130,7 @@ OTHERS = {
     "Fields of a `gate`": Gate,
     "Fields of a `scenario` file": ScenarioSpec,
     "Fields of a `scenario vehicle`": ScenarioVehicle,
+    "Fields of an `expectation`": ExpectationSpec,
     "Fields of `record`": RecordSpec,
     "Fields of `dataset`": DatasetSpec,
 }

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
 
@@ -241,6 +242,6 @@ def _text_of(test: Test) -> str:
     if isinstance(test, str):
         return test
     if isinstance(test, Region):
-        given = {name: value for name, value in vars(test).items() if value is not None}
-        return "in " + ", ".join(f"{name} {value}" for name, value in given.items())
+        given = {field.name: getattr(test, field.name) for field in fields(test)}
+        return "in " + ", ".join(f"{name} {value}" for name, value in given.items() if value is not None)
     return str(getattr(test, "__name__", test))
