@@ -1,6 +1,5 @@
 """The commands `pegasus list`, `show` and `check`."""
 
-import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -15,6 +14,7 @@ from rich.text import Text
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation
+from pegasus.config.files import yaml_text
 
 show = typer.Typer(help="Show a vehicle, a world or a scenario.", no_args_is_help=True)
 check = typer.Typer(help="Check a vehicle, a world or a scenario.", no_args_is_help=True)
@@ -271,8 +271,4 @@ def _components(kind: Kind) -> Mapping[str, Callable[[], str]]:
 def _print_yaml(content: Mapping[str, Any], file: Path) -> None:
     """Print fields as YAML that can be saved and used as a file."""
     print(f"# {file}")
-    # Components hold tuples and other types that YAML lacks.
-    plain = json.loads(json.dumps({name: value for name, value in content.items() if value is not None}))
-    print(
-        yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110), end=""
-    )
+    print(yaml_text(content), end="")

@@ -22,7 +22,7 @@ from pegasus.cli.learn import evaluate, train
 from pegasus.cli.make import dataset, make
 from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
-from pegasus.cli.verdicts import fly_tests
+from pegasus.cli.verdicts import fly_tests, repro
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
 from pegasus.version import __version__
@@ -46,6 +46,7 @@ app.command()(view)
 app.command()(train)
 app.command()(evaluate)
 app.command("test")(fly_tests)
+app.command()(repro)
 
 _EXIT_EXPECTATION = 1
 _EXIT_INPUT = 2

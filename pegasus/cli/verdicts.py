@@ -1,13 +1,16 @@
-"""Command `test`: scenarios flown and judged by what they expect."""
+"""Commands `test` and `repro`: scenarios judged by what they expect, and failures repeated."""
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
+from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.settings import naming_options
-from pegasus.cli.terminal import import_from_beside, showing_progress
+from pegasus.cli.terminal import import_from_beside, showing_preparation, showing_progress
+from pegasus.cli.view import Host, Port, require_viser, shown_in_browser
 
 _EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
@@ -70,4 +73,47 @@ def fly_tests(
             print(f"pegasus: {row['scenario']}: {problem}", file=sys.stderr)
     print(f"{len(rows) - len(failed)} of {len(rows)} passed; {out / 'report.html'}")
     if failed:
+        raise typer.Exit(_EXIT_FAILED)
+
+
+def repro(
+    bundle: Annotated[
+        Path, typer.Argument(help="repro.zip of a run that failed, or its folder.", metavar="BUNDLE")
+    ],
+    view: Annotated[
+        bool, typer.Option("--view", help="Show the failure in the browser, in real time.")
+    ] = False,
+    before: Annotated[float, typer.Option(help="Time that is shown before the failure [s].")] = 10.0,
+    host: Host = LOCAL,
+    port: Port = PORT,
+) -> None:
+    """Repeat a failed flight from its bundle, and compare the state at the failure bit by bit."""
+    from pegasus.experiments.bundle import read_bundle
+    from pegasus.experiments.repro import flight_of, repeat
+
+    with naming_options():
+        if view:
+            require_viser()
+        found = read_bundle(bundle)
+        import_from_beside(found.file)
+        with showing_preparation(f"repeating {found.failure.time:.2f} s"):
+            repetition = repeat(found)
+    for name, (then, now) in repetition.versions.items():
+        print(f"pegasus: {name} was {then}, is {now}", file=sys.stderr)
+    for verdict in repetition.verdicts:
+        if not verdict.passed:
+            print(verdict.line())
+    for line in repetition.differences:
+        print(f"pegasus: {line}", file=sys.stderr)
+    same = not repetition.differences
+    result = "repeated bit for bit" if same else "not repeated"
+    print(f"{result}: the failure at {found.failure.time:.3f} s")
+    if view:
+        with TemporaryDirectory() as folder:
+            flight = flight_of(found, Path(folder))
+            with flight.simulation as simulation, shown_in_browser(flight, host=host, port=port):
+                if (start := found.failure.time - before) > 0:
+                    simulation.run(start)
+                simulation.run(found.failure.time - simulation.time + 1.0, speed=1.0)
+    if not same:
         raise typer.Exit(_EXIT_FAILED)

@@ -1,9 +1,12 @@
 """Reading of vehicle, world and scenario files: files that extend others, and changes of single fields."""
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+import yaml
 
 from pegasus.base.components import StrictModel
 from pegasus.base.errors import ConfigError
@@ -106,6 +109,17 @@ def load_scenario(name: str | Path, changes: Changes | None = None) -> tuple[Sce
         return parse(content, ScenarioSpec), path
     except ConfigError as error:
         raise changes.with_path_of_change(_redirected(error)).within(file=path) from None
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """Return the fields of a model as YAML that can be saved and used as a file.
+
+    Args:
+        content: Fields as `model_dump(mode="json")` returns them.
+    """
+    # Components hold tuples and other types that YAML lacks.
+    plain = json.loads(json.dumps({name: value for name, value in content.items() if value is not None}))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110))
 
 
 def scenario_world(spec: ScenarioSpec, file: Path) -> Path | WorldSpec:

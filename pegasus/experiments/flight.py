@@ -17,6 +17,7 @@ from pegasus.base.errors import AutopilotError, ConfigError
 from pegasus.config import Changes, load_scenario
 from pegasus.control import Controller
 from pegasus.core.simulation import Playback
+from pegasus.experiments.bundle import BUNDLE, Failure, failure_of, write_bundle
 from pegasus.recording import (
     EnergyAudit,
     McapRecorder,
@@ -73,6 +74,8 @@ class Flight:
     ) -> None:
         given = Changes(changes or {})
         self.spec, file = load_scenario(scenario, given)
+        self._file = file
+        self._failure: Failure | None = None
         self._ros2 = ros2
         self._recorder: McapRecorder | None = None
         try:
@@ -153,16 +156,20 @@ class Flight:
             undo.pop_all()
             wall_time = time.perf_counter() - began
             self.expectations.stop()
+            verdicts = self.expectations.verdicts()
             summary = summarize(
                 simulation,
                 tracking,
                 energy,
                 outcomes,
                 wall_time=wall_time,
-                verdicts=self.expectations.verdicts(),
+                verdicts=verdicts,
             )
         if folder is not None:
             summary.write(folder / "summary.json")
+            missed = [verdict for verdict in verdicts if not verdict.passed]
+            if missed and self._failure is not None:
+                write_bundle(folder / BUNDLE, self.spec, self._file, self._failure, missed)
             if simulation.step_count > 0 and find_spec("matplotlib") is not None:
                 plot_run(folder, summary.verdicts)
         if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
@@ -173,7 +180,9 @@ class Flight:
         return Run(folder, summary, interrupted=ended_by is not None)
 
     def _note(self, time: float, line: str) -> None:
-        """Write to the log that an expectation has failed."""
+        """Write to the log that an expectation has failed, and keep the state at the first failure."""
+        if self._failure is None:
+            self._failure = failure_of(self.simulation)
         if self._recorder is not None:
             self._recorder.note(time, f"expectation failed: {line}")
 
