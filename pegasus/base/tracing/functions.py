@@ -160,9 +160,7 @@ class Runner:
         return found
 
 
-def _bound(
-    function: types.FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]
-) -> dict[str, Any]:
+def _bound(function: types.FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, with defaults."""
     code, defaults = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
