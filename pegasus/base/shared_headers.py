@@ -20,7 +20,7 @@ def share_headers(warp: Any) -> Path | None:
     Args:
         warp: The module of Warp, after its start.
     """
-    runtime = getattr(getattr(getattr(warp, "_src", None), "context", None), "runtime", None)
+    runtime: Any = getattr(getattr(getattr(warp, "_src", None), "context", None), "runtime", None)
     target = getattr(warp, "get_cpu_kernel_cache_key", None)
     if target is None or not hasattr(runtime, "get_clang_pch_dir") or runtime.llvm is None:
         return None
