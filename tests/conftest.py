@@ -179,10 +179,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of photo mode where it cannot render, and one whose packages are not installed."""
     if item.get_closest_marker("photo") and (missing := _missing_for_photos()):
         pytest.skip(missing)
-    for kind, packages in PACKAGES.items():
-        absent = [name for name in packages if importlib.util.find_spec(name) is None]
-        if absent and item.get_closest_marker(kind):
+    for kind in PACKAGES:
+        if item.get_closest_marker(kind) and (absent := _absent(kind)):
             pytest.skip(f"not installed: {', '.join(absent)}")
+
+
+@functools.cache
+def _absent(kind: str) -> list[str]:
+    """Return the packages that tests with a marker need and that are not installed."""
+    return [name for name in PACKAGES[kind] if importlib.util.find_spec(name) is None]
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from pathlib import Path
 import warp as wp
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.shared_headers import share_headers
 from pegasus.base.system import user_cache
 
 try:
@@ -44,6 +45,7 @@ def _initialize() -> None:
     """Initialize Warp once: even a second time takes 100 microseconds."""
     with _without_gpu_messages():
         wp.init()  # type: ignore[no-untyped-call]
+    share_headers(wp)
 
 
 def optimization() -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Packed arguments of recorded launches on the CPU: the one place with undocumented names of Warp.
+"""Packed arguments of recorded launches on the CPU: one of two places with undocumented names of Warp.
 
 Since Warp 1.13 the arguments of a kernel are passed in one structure. Packed once, a launch takes 1 us in
 place of 3. Where a version has other names, `packed_launch` gives None and the public launch is used.

@@ -1,6 +1,7 @@
 """C++ text of traces: a straight line of operations on one row, or on several rows side by side."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ _SIGNS = {
 }  # fmt: skip
 _WORTH_ABREAST = 100
 """Number of operations from which on it is worth while to ask whether any of several rows needs them."""
+_DEEPEST = 16
+"""Number of operations that stand within each other."""
 _ROW = 8
 """Numbers of a packed row of tables: one line of a cache in double precision."""
 
@@ -49,6 +52,11 @@ class _Text:
         self._carried = {c.name for c, _ in trace.outputs} & set(self._places)
         self._fixed = self._uniform_symbols()
         self._packs = _packed_reads(trace)
+        used = [a for s in trace.operations for a in s.operands]
+        used += [x for _, values in trace.outputs for x in values if isinstance(x, Symbol)]
+        self._uses = Counter(x.place for x in used)
+        self._nested: set[int] = set()
+        """Operations that are written where they are used."""
         self._tables: list[str] = []
         self._arrays: dict[Any, str] = {}
         self._sizes: dict[str, int] = {}
@@ -172,8 +180,11 @@ class _Text:
     def _statements(self, symbols: Sequence[Symbol]) -> list[str]:
         lines: list[str] = []
         done: set[int] = set()
+        self._nested |= self._used_once_within(symbols)
         for s in symbols:
             pack = self._packs.get(s.place)
+            if s.place in self._nested:
+                continue
             if pack is None or s.place in self._fixed:
                 lines.append(f"const {_TYPES[s.kind]} v{s.place} = {self._expression(s)};")
                 continue
@@ -181,6 +192,21 @@ class _Text:
                 done.add(pack[0].place)
                 lines += self._packed(pack)
         return lines
+
+    def _used_once_within(self, symbols: Sequence[Symbol]) -> set[int]:
+        """Return the operations of a straight line that one other operation of it uses, once."""
+        depths: dict[int, int] = {s.place: 0 for s in symbols}
+        found: set[int] = set()
+        for s in symbols:
+            for k, a in enumerate(s.args):
+                if not isinstance(a, Symbol) or self._uses.get(a.place) != 1 or a.place not in depths:
+                    continue
+                # Macros that read an argument twice, and sides of a choice, take names.
+                named = s.op == "floordiv" or (s.op == "select" and k > 0) or s.place in self._packs
+                if not named and a.place not in self._packs and depths[a.place] < _DEEPEST:
+                    found.add(a.place)
+                    depths[s.place] = max(depths[s.place], depths[a.place] + 1)
+        return found
 
     def _packed(self, pack: Sequence[Symbol]) -> list[str]:
         """Return the lines that read several numbers of tables at one place."""
@@ -255,7 +281,7 @@ class _Text:
         if isinstance(value, Symbol):
             if value.op == "input":
                 return f"i{self._places[value.args[0]]}_{value.args[1]}"
-            name = f"v{value.place}"
+            name = f"({self._expression(value)})" if value.place in self._nested else f"v{value.place}"
             if value.kind == kind:
                 return name
             if value.kind == TRUTH:

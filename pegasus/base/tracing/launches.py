@@ -321,9 +321,15 @@ def on_device(values: Array, device: str) -> Any:
 
 
 @functools.cache
-def kernel_of_text(key: str, text: str) -> Any:
-    """Return the kernel of Warp with the text of a trace; its code is kept by the text."""
-    module = wp.get_module(f"pegasus_trace_{key}")
+def kernel_of_text(key: str, text: str, within: str = "") -> Any:
+    """Return the kernel of Warp with the text of a trace; its code is kept by the text.
+
+    Args:
+        key: Equal for equal texts.
+        text: The text; see `source_of_trace`.
+        within: Name of a module for several kernels, which are compiled together; one of its own if empty.
+    """
+    module = wp.get_module(within or f"pegasus_trace_{key}")
     # Without fused operations on a GPU too: each rounds once, as in Python.
     module.options |= {"enable_backward": False, "block_dim": 1, "fuse_fp": False} | optimization()
 

@@ -18,6 +18,7 @@ from pegasus.base.system import resource
 from pegasus.config.autopilot_specs import ArduPilotSpec
 from pegasus.config.files import load_vehicle
 from pegasus.environment import Environment
+from pegasus.scene import vehicle_scene
 from tests.flyers import MULTIROTORS
 
 DIRECTORY = os.environ.get("ARDUPILOT_DIR")
@@ -36,6 +37,15 @@ SHIPPED = {
     "x500": (1, 1),
 }
 IDS = [frame.name for frame in FRAMES]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def undrawn():
+    """Let all vehicles look alike: to draw hundreds of them would take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        look = vehicle_scene(*load_vehicle("iris"))
+        patch.setattr("pegasus.scene.vehicle_asset._drawn_scene", lambda _: look)
+        yield
 
 
 def rotor(angle, sense, *, height=0.1, axis=(0, 0, 1)):
