@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -73,3 +74,5 @@ class RecoverFromThrow(Hover):
     turn_rate: float = 10.0
     reach: float = 6.0
     precision: float = 0.3
+
+    room: ClassVar = 20.0

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.elementary_arrays import cos, sin
 from pegasus.learn.episodes import Draws, Episodes, length
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
@@ -47,7 +48,8 @@ class LandOnPad(Task):
     reach: float = 4.0
     """Distance from the pad at which an episode has failed [m]."""
 
-    discount: ClassVar[float] = 0.99
+    learning: ClassVar = Learning(discount=0.99)
+    room: ClassVar = 40.0
     observation: ClassVar = (*Task.observation, Term("velocity_error", 0.5))
 
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:

@@ -38,6 +38,7 @@ class Swarm(Task):
     precision: float = 0.2
     """Distance within which it has succeeded [m]."""
 
+    room: ClassVar = 20.0
     observation: ClassVar = (
         *Task.observation,
         Term("neighbours", 0.5),
