@@ -111,12 +111,16 @@ def evaluate(
     mass: Annotated[float, typer.Option(help="Largest share by which masses differ there.")] = 0.0,
     noise: Annotated[bool, typer.Option("--noise", help="Fly there by a filter of noisy sensors.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the beginnings.")] = 1,
+    picture: Annotated[
+        Path | None, typer.Option(help="Picture of twelve flights in the fleet, .png.")
+    ] = None,
 ) -> None:
     """Fly a policy in a fleet and in the core, and compare."""
     from rich.table import Table
 
     from pegasus.learn.core_flights import Disturbances, evaluate_in_core
     from pegasus.learn.flights import evaluate as fly
+    from pegasus.learn.pictures import draw_flights
     from pegasus.learn.policy_file import PolicyFile
     from pegasus.learn.verdict import Result
 
@@ -142,6 +146,8 @@ def evaluate(
                 if shown
             )
             flown[f"the core with {title}"] = partial(in_core, disturbances)
+        if picture is not None:
+            draw_flights(file, made, picture, seed=seed)
         results: list[Result] = []
         for place, episodes in flown.items():
             results.append(result := episodes())

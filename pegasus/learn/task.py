@@ -139,6 +139,14 @@ class Task:
         """
         return episodes.distance
 
+    def landmarks(self, episodes: Episodes) -> Sequence[Array]:
+        """Return lines that pictures show from above, each of shape (K, 2) [m]: by default none.
+
+        Args:
+            episodes: The episodes.
+        """
+        return ()
+
     def succeeded(self, episodes: Episodes) -> BoolArray:
         """Return which rows are where the task wants them, shape (N,): asked in the last fifth of an episode.
 

@@ -24,6 +24,8 @@ class LandOnPad(Task):
     touches the pad within all limits, else as failed. The pad itself exerts no forces.
     """
 
+    level: str = "rates"
+    substeps: int = 10
     duration: float = 6.0
     drift: float = 1.5
     """Largest speed of the pad along each horizontal axis [m/s]."""
@@ -95,8 +97,8 @@ class LandOnPad(Task):
 
     def reward(self, episodes: Episodes) -> Array:
         """Return the approach to the pad and its velocity, more for landing soon, less for failing."""
-        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0) - 0.02
-        reward: Array = gain + 5.0 * self.finished(episodes) - self.failed(episodes)
+        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0) - 0.01
+        reward: Array = gain + 5.0 * self.finished(episodes) - 3.0 * self.failed(episodes)
         return reward
 
     def failed(self, episodes: Episodes) -> BoolArray:

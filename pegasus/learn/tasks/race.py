@@ -206,6 +206,12 @@ class RaceGates(Task):
         closed: BoolArray = np.isfinite(episodes.goal["lap"])
         return closed
 
+    def landmarks(self, episodes: Episodes) -> Sequence[Array]:
+        """Return the gates of the first episode from above."""
+        places, normals = (episodes.goal[name][0, :, :2] for name in ("gates", "normals"))
+        across = np.stack([-normals[:, 1], normals[:, 0]], axis=1) * self._sizes[:, :1]
+        return list(np.stack([places - across, places + across], axis=1))
+
     def measure(self, episodes: Episodes) -> Array:
         """Return the times of the last laps, between two passages of a gate [s], shape (N,)."""
         lap: Array = episodes.goal["lap"]
