@@ -83,7 +83,7 @@ def command_range(
         channel = inputs[names.index(name)]
         if not channel.low <= least <= most <= channel.high or math.isinf(most - least):
             raise ConfigError(f"must be within {channel}", field=f"ranges.{name}", value=list(pair))
-    given = (RANGES if fleet.level != "channels" else {}) | dict(ranges)
+    given = {**(RANGES if fleet.level != "channels" else {}), **ranges}
     found = np.empty((2, len(names)))
     for k, name in enumerate(names):
         if name in given:

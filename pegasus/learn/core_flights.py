@@ -76,6 +76,9 @@ class _TaskController(PolicyController):
     draws: Draws | None = None
     """Random numbers of the goals, until the first action."""
 
+    def _require_goals(self) -> None:
+        """Do nothing: the task gives what its policies observe."""
+
     def _aim(self) -> None:
         episodes = self.episodes
         episodes.motion = _LocalMotion(self._state, self.origins)
@@ -123,9 +126,7 @@ def evaluate_in_core(
                 vehicle.columns[name][...] = values
         vehicle.place(places, **start)
         seen = pilot.episodes
-        truth = Episodes(
-            _LocalMotion(vehicle.state, origins), seen.rest_speed, seen.action, np.zeros(count)
-        )
+        truth = Episodes(_LocalMotion(vehicle.state, origins), seen.rest_speed, seen.action, np.zeros(count))
         task.aim(truth, draws, every)
         _, pilot.draws = begun()
         referee = Referee(task, count)

@@ -141,9 +141,7 @@ class Flights:
         return seen
 
 
-def evaluate(
-    policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1
-) -> Result:
+def evaluate(policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1) -> Result:
     """Fly episodes by a policy; return the share that succeeded, and the median of what the task measures.
 
     An episode succeeded if it finished, or if it did not fail and was where the task wants it for all of its

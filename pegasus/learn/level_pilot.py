@@ -1,5 +1,6 @@
 """Commands of a level in the core: the controller of a fleet's rows, by the same function."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -33,7 +34,9 @@ class LevelPilot:
         self.inputs = inputs = inputs_of(level, aircraft)
         """Commands of the level."""
         gains, numbers = uniform("own", own), uniform("p", p)
-        self._motion = {f.name: np.zeros((count, 4 if f.name == "orientation" else 3)) for f in fields(Motion)}
+        self._motion = {
+            f.name: np.zeros((count, 4 if f.name == "orientation" else 3)) for f in fields(Motion)
+        }
         self._arrays: dict[str, Array] = {
             **{f"motion.{name}": values for name, values in self._motion.items()},
             **{f"pilot.{name}": np.zeros((count, 3)) for name in ("integral", "turned")},
@@ -58,7 +61,8 @@ class LevelPilot:
             column("density"),
             column("elapsed"),
         ]
-        self._count, self._launch = count, None
+        self._count = count
+        self._launch: Callable[[], None] | None = None
         self._fresh: BoolArray = np.ones(count, dtype=bool)
         self._last = 0.0
 
@@ -88,10 +92,10 @@ class LevelPilot:
         arrays["density"][...] = self._environment.air_density(state.position)
         arrays["elapsed"][...] = np.where(self._fresh, 0.0, t - self._last)
         self._fresh[...], self._last = False, t
-        if self._launch is None:
-            program = program_of(
-                self._function, *self._arguments, outputs=("speed", "pilot"), count=self._count
-            )
-            self._launch = program.launch_parts([Part(arrays, 0, self._count)])
-        self._launch()
+        launch = self._launch
+        if launch is None:
+            outputs, rows = ("speed", "pilot"), self._count
+            program = program_of(self._function, *self._arguments, outputs=outputs, count=rows)
+            launch = self._launch = program.launch_parts([Part(arrays, 0, rows)])
+        launch()
         return arrays["speed"].copy()

@@ -15,7 +15,7 @@ from pegasus.learn.verdict import Referee
 def draw_flights(
     policy: Callable[[Array], Array], task: Task, file: Path, *, count: int = 12, seed: int = 1
 ) -> None:
-    """Draw flights of a policy in a fleet: paths from above by their speeds, and distances to the goal by time.
+    """Draw flights of a policy in a fleet: paths from above, and distances to the goal by time.
 
     Gates of a race are those of the first episode.
 
@@ -32,7 +32,10 @@ def draw_flights(
     count += -count % task.group
     flights, referee = Flights(task, count, seed=seed), Referee(task, count)
     flights.begin(np.ones(count, dtype=bool))
-    places, speeds, distances, times = [], [], [], []
+    places: list[Array] = []
+    speeds: list[Array] = []
+    distances: list[Array] = []
+    times: list[float] = []
     for _ in range(referee.steps):
         flights.step(policy(flights.observe()))
         episodes, over = flights.episodes, ~referee.going

@@ -85,6 +85,26 @@ class PolicyController(Backend):
         self._rest = np.array(about.rest_speed)
         self._low, self._high = np.array(about.low), np.array(about.high)
         self.start()
+        self._require_goals()
+
+    def _require_goals(self) -> None:
+        """Raise a ConfigError unless a trajectory gives what the policy observes of its goals."""
+        place = np.zeros(3)
+        goal = {"position": place, "velocity": place, "preview": np.zeros((len(_AHEAD), 3))}
+        episodes = Episodes(self.episodes.motion, self._rest, self.episodes.action, self.episodes.time)
+        episodes.goal = {
+            name: np.broadcast_to(values, (self._count, *values.shape)) for name, values in goal.items()
+        }
+        for term in self._terms:
+            try:
+                term(episodes)
+            except KeyError:
+                raise ConfigError(
+                    f"observes {term.name}, which only its task {self.description.task!r} has",
+                    field="policy",
+                    value=str(self.policy),
+                    remedy="fly it by pegasus evaluate",
+                ) from None
 
     def goto(self, position: npt.ArrayLike, copies: Copies = None) -> None:
         """Fly to places in place of the trajectory, and stay there.

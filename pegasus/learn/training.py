@@ -151,7 +151,8 @@ class Training:
             writer = csv.writer(stream)
             if fresh:
                 writer.writerow(Progress.__dataclass_fields__)
-            writer.writerow([progress.steps, f"{seconds:.1f}", f"{mean:.4f}", f"{share:.4f}", f"{measure:.4f}"])
+            numbers = [f"{number:.4f}" for number in (mean, share, measure)]
+            writer.writerow([progress.steps, f"{seconds:.1f}", *numbers])
         return progress
 
     def act(self, observation: Array) -> Array:

@@ -63,9 +63,7 @@ class Referee:
         return Result(float(self._good.mean()), float(np.median(known)) if known.size else float("nan"))
 
 
-def ends_of(
-    task: Task, episodes: Episodes, broken: BoolArray | None = None
-) -> tuple[BoolArray, BoolArray]:
+def ends_of(task: Task, episodes: Episodes, broken: BoolArray | None = None) -> tuple[BoolArray, BoolArray]:
     """Return which episodes have failed, and which have finished, shape (N,) each.
 
     Args:

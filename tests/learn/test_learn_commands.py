@@ -42,7 +42,8 @@ def test_a_policy_is_compared_in_fleet_and_core(pegasus, tmp_path):
     linear_policy(tmp_path / "policy.onnx")
     settings = "tilt=0.2", "speed=0.2", "turn_rate=0.2", "duration=3.0"
     chosen = [part for setting in settings for part in ("--set", setting)]
-    code, out, err = pegasus("evaluate", "policy.onnx", *chosen, "--seeds", "8", "--mass", "0.1", "--picture", "p.png")
+    given = "--seeds", "8", "--mass", "0.1", "--picture", "p.png"
+    code, out, err = pegasus("evaluate", "policy.onnx", *chosen, *given)
     assert (code, err) == (0, "")
     assert "the fleet" in out
     assert "the core with mass +-10 %" in out

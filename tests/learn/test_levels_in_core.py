@@ -107,9 +107,7 @@ def test_a_snapshot_of_a_flight_by_rates(tmp_path):
     file = rate_policy(tmp_path / "p.onnx", Hover(level="rates"))
     with Simulation("flat", rate=500) as sim:
         pilot = PolicyController(file)
-        vehicle = sim.add(
-            Multirotor("crazyflie", count=2, position=[(0, 0, 1), (3, 0, 1)], backends=[pilot])
-        )
+        vehicle = sim.add(Multirotor("crazyflie", count=2, position=[(0, 0, 1), (3, 0, 1)], backends=[pilot]))
         sim.step(203)
         saved = sim.snapshot()
         sim.step(300)

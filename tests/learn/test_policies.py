@@ -158,6 +158,11 @@ def test_a_scenario_finds_its_policy_beside_it(policy, tmp_path, monkeypatch):
         ({}, "iris", "policy = .*: commands rotor_0 from .* with 'crazyflie'; 'iris' takes rotor_0"),
         ({}, "plane", "policy = .*: commands rotor_0, rotor_1, rotor_2, rotor_3; 'plane' has rotor_0, brake"),
         (
+            {"terms": (("gate_corners", 1.0),), "task": "race_gates"},
+            "crazyflie",
+            "policy = .*: observes gate_corners, which only its task 'race_gates' has",
+        ),
+        (
             {"terms": (("wishes", 1.0),)},
             "crazyflie",
             "terms = 'wishes': must be a shipped term, or one that is given",
