@@ -98,7 +98,7 @@ def train(
         print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED) from None
     draw_curves(folder, made.measured)
-    share = f"{100 * last.success:.1f} % of 1000 starts succeed"
+    share = f"{100 * last.success:.1f} % of {made.learning.starts} starts succeed"
     print(f"{folder / POLICY}: {share}, median {name} {last.measure:.3f} {unit}")
 
 

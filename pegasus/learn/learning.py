@@ -18,6 +18,8 @@ class Learning:
     """Number of times that a rollout is learnt from."""
     steps: int = 5_000_000
     """Largest number of actions."""
+    starts: int = 1000
+    """Number of episodes of an evaluation."""
     success: float = 0.99
     """Share of the episodes of an evaluation that succeed, at which learning ends."""
     measure: float = math.inf

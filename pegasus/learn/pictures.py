@@ -15,7 +15,7 @@ from pegasus.learn.verdict import Referee
 def draw_flights(
     policy: Callable[[Array], Array], task: Task, file: Path, *, count: int = 12, seed: int = 1
 ) -> None:
-    """Draw flights of a policy in a fleet: paths from above, and distances to the goal by time.
+    """Draw flights of a policy in a fleet: paths from above, and distances to the goal and speeds by time.
 
     Gates of a race are those of the first episode.
 
@@ -48,7 +48,8 @@ def draw_flights(
         times.append(float(episodes.time[0]))
         referee.see(episodes, flights.broken)
     figure = Figure(figsize=(10.0, 4.0), layout="constrained")
-    above, aside = figure.subplots(1, 2)
+    left, right = figure.subfigures(1, 2)
+    above, (far, fast) = left.subplots(), right.subplots(2, 1, sharex=True)
     path, speed = np.array(places), np.array(speeds)
     pieces: Any = None
     for row in range(count):
@@ -56,17 +57,18 @@ def draw_flights(
         pieces = LineCollection(list(segments), array=speed[1:, row], linewidth=1.2)
         pieces.set_clim(0.0, float(np.nanmax(speed)))
         above.add_collection(pieces)
-    figure.colorbar(pieces, ax=above, label="speed [m/s]")
-    edges = task.landmarks(flights.episodes)
-    for edge in edges:
+    left.colorbar(pieces, ax=above, label="speed [m/s]")
+    for edge in task.landmarks(flights.episodes):
         above.plot(edge[:, 0], edge[:, 1], color="black", linewidth=2.5)
     above.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title=f"{count} flights from above")
     above.autoscale_view()
-    aside.plot(times, np.array(distances), linewidth=0.8)
+    far.plot(times, np.array(distances), linewidth=0.8)
+    fast.plot(times, speed, linewidth=0.8)
     success, measure = referee.result
     name, unit = task.measured
     title = f"{100 * success:.0f} % succeed, median {name} {measure:.3g} {unit}"
-    aside.set(xlabel="time [s]", ylabel="distance to the goal [m]", title=title)
-    for axes in (above, aside):
+    far.set(ylabel="distance to the goal [m]", title=title)
+    fast.set(xlabel="time [s]", ylabel="speed [m/s]")
+    for axes in (above, far, fast):
         axes.grid(alpha=0.3)
     figure.savefig(file, dpi=110)

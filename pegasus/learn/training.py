@@ -140,7 +140,7 @@ class Training:
         return found.last
 
     def _evaluated(self, seconds: float) -> Progress:
-        share, measure = evaluate(self.act, self.task)
+        share, measure = evaluate(self.act, self.task, count=self.task.learning.starts)
         rewards = [entry["r"] for entry in self.model.ep_info_buffer or ()]
         mean = float(np.mean(rewards)) if rewards else float("nan")
         self.save()

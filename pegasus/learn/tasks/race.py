@@ -81,7 +81,7 @@ class RaceGates(Task):
     """Distance from the next gate at which an episode has failed [m]."""
 
     learning: ClassVar = Learning(
-        discount=0.985, rate=1e-3, last_rate=1e-4, steps=8_000_000, success=0.95, measure=3.75
+        discount=0.985, last_rate=1e-4, steps=8_000_000, starts=300, success=0.95, measure=3.75
     )
     measured: ClassVar = ("lap", "s")
     room: ClassVar = 60.0
