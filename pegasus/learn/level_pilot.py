@@ -33,6 +33,7 @@ class LevelPilot:
         count = vehicle.count
         self.inputs = inputs = inputs_of(level, aircraft)
         """Commands of the level."""
+        self._highest = np.array([channel.high for channel in vehicle.channels])
         gains, numbers = uniform("own", own), uniform("p", p)
         self._motion = {
             f.name: np.zeros((count, 4 if f.name == "orientation" else 3)) for f in fields(Motion)
@@ -98,4 +99,6 @@ class LevelPilot:
             program = program_of(self._function, *self._arguments, outputs=outputs, count=rows)
             launch = self._launch = program.launch_parts([Part(arrays, 0, rows)])
         launch()
-        return arrays["speed"].copy()
+        # Rounding of the inverse of the thrust curve may pass the limit by a bit.
+        speed: Array = np.minimum(arrays["speed"], self._highest)
+        return speed

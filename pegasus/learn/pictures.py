@@ -48,7 +48,7 @@ def draw_flights(
         times.append(float(episodes.time[0]))
         referee.see(episodes, flights.broken)
     figure = Figure(figsize=(10.0, 4.0), layout="constrained")
-    left, right = figure.subfigures(1, 2)
+    left, right = figure.subfigures(1, 2, squeeze=False)[0]
     above, (far, fast) = left.subplots(), right.subplots(2, 1, sharex=True)
     path, speed = np.array(places), np.array(speeds)
     pieces: Any = None

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 
 
@@ -80,5 +81,6 @@ class RecoverFromThrow(Hover):
     reach: float = 6.0
     precision: float = 0.3
 
+    learning: ClassVar = Learning(success=0.95)
     far: ClassVar = 4.0
     room: ClassVar = 20.0

@@ -81,7 +81,7 @@ class RaceGates(Task):
     """Distance from the next gate at which an episode has failed [m]."""
 
     learning: ClassVar = Learning(
-        discount=0.985, last_rate=1e-4, steps=8_000_000, starts=300, success=0.95, measure=3.75
+        discount=0.985, last_rate=1e-4, steps=12_000_000, success=0.94, measure=3.75
     )
     measured: ClassVar = ("lap", "s")
     room: ClassVar = 60.0
@@ -191,7 +191,7 @@ class RaceGates(Task):
     def reward(self, episodes: Episodes) -> Array:
         """Return the progress towards the next gate [m], less for turning and for failing."""
         goal = episodes.goal
-        calm = 0.0005 * np.minimum(episodes.turn_rate, 20.0) + 0.002 * (episodes.action**2).mean(axis=1)
+        calm = 0.002 * np.minimum(episodes.turn_rate, 20.0) + 0.002 * (episodes.action**2).mean(axis=1)
         reward: Array = goal["progress"] - calm - 5.0 * self.failed(episodes)
         return reward
 
