@@ -11,7 +11,7 @@ def main(steps: int = 3_000_000, folder: Path = Path("train/hover")) -> float:
     """Learn until 99 % of 1000 starts succeed, and hover for 5 s; return the last distance [m]."""
 
     def report(progress: Progress) -> bool:
-        print(f"{progress.steps:,} actions: {100 * progress.success:.1f} %, {progress.error:.3f} m")
+        print(f"{progress.steps:,} actions: {100 * progress.success:.1f} %, {progress.measure:.3f} m")
         return True
 
     Training(Hover(), folder).run(report, steps=steps)

@@ -136,10 +136,15 @@ def _first(error: ConfigError) -> str:
 
 
 def _beside(file: Path, backend: Component) -> Component:
-    """Return a backend's parameters with the files of its trajectory relative to the scenario file."""
-    if "trajectory" not in backend:
-        return backend
-    return {**backend, "trajectory": located(backend["trajectory"], file.parent)}
+    """Return a backend's parameters with its files, and those of its trajectory, relative to the scenario."""
+    placed = dict(backend)
+    if "trajectory" in placed:
+        placed["trajectory"] = located(placed["trajectory"], file.parent)
+    policy = placed.get("policy")
+    # A name without a suffix is that of a shipped policy.
+    if isinstance(policy, str) and Path(policy).suffix:
+        placed["policy"] = str(file.parent / Path(policy).expanduser())
+    return placed
 
 
 def ros2_graph(spec: ScenarioSpec) -> dict[str, Any]:

@@ -78,9 +78,15 @@ def _campaign(task: str, folder: Path, **options: Any) -> None:
 def train(
     task: TaskName = "hover",
     settings: TaskSettings = None,
-    rows: Annotated[int, typer.Option(help="Number of episodes side by side.")] = 512,
-    steps: Annotated[int, typer.Option(help="Largest number of actions.")] = 5_000_000,
-    success: Annotated[float, typer.Option(help="Share of starts that succeed, at which it ends.")] = 0.99,
+    rows: Annotated[
+        int | None, typer.Option(help="Number of episodes side by side (default: that of the task).")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Largest number of actions (default: that of the task).")
+    ] = None,
+    success: Annotated[
+        float | None, typer.Option(help="Share of starts that succeed, at which it ends (likewise).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder (default: train/TASK).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
@@ -129,12 +135,13 @@ def train(
         with showing_preparation(f"preparing {task}"):
             training = Training(made, folder, rows=rows, seed=seed, resume=resume)
     began = time.perf_counter()
-    print(f"{'steps':>10} {'time':>7} {'reward':>8} {'success':>8} {'error':>8}", flush=True)
+    name, unit = made.measured
+    print(f"{'steps':>10} {'time':>7} {'reward':>8} {'success':>8} {name:>8}", flush=True)
 
     def report(progress: Progress) -> bool:
         print(
             f"{progress.steps:>10,} {time.perf_counter() - began:>5.0f} s {progress.reward:>8.2f} "
-            f"{100 * progress.success:>6.1f} % {progress.error:>6.3f} m",
+            f"{100 * progress.success:>6.1f} % {progress.measure:>6.3f} {unit}",
             flush=True,
         )
         return True
@@ -145,9 +152,9 @@ def train(
         training.save()
         print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED) from None
-    draw_curves(folder / "curves.png", {task: folder})
-    share = f"{100 * last.success:.1f} % of 1000 starts succeed"
-    print(f"{folder / POLICY}: {share}, median error {last.error:.3f} m")
+    draw_curves(folder / "curves.png", {task: folder}, made.measured)
+    share = f"{100 * last.success:.1f} % of {made.learning.starts} starts succeed"
+    print(f"{folder / POLICY}: {share}, median {name} {last.measure:.3f} {unit}")
 
 
 def evaluate(
@@ -159,21 +166,27 @@ def evaluate(
     mass: Annotated[float, typer.Option(help="Largest share by which masses differ there.")] = 0.0,
     noise: Annotated[bool, typer.Option("--noise", help="Fly there by a filter of noisy sensors.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the beginnings.")] = 1,
+    picture: Annotated[
+        Path | None, typer.Option(help="Picture of twelve flights in the fleet, .png.")
+    ] = None,
 ) -> None:
     """Fly a policy in a fleet and in the core, and compare."""
     from rich.table import Table
 
     from pegasus.learn.core_flights import Disturbances, evaluate_in_core
     from pegasus.learn.flights import evaluate as fly
+    from pegasus.learn.pictures import draw_flights
     from pegasus.learn.policy_file import PolicyFile
+    from pegasus.learn.verdict import Result
 
     with naming_options():
         file = PolicyFile(policy)
         made = _task(task or file.description.task, settings)
         disturbances = Disturbances(wind=wind, mass=mass, noise=noise)
-        table = Table("flown in", "success", "median error")
+        name, unit = made.measured
+        table = Table("flown in", "success", f"median {name}")
         in_core = partial(evaluate_in_core, policy, made, count=seeds, seed=seed)
-        flown: dict[str, Callable[[], tuple[float, float]]] = {
+        flown: dict[str, Callable[[], Result]] = {
             "the fleet": partial(fly, file, made, count=seeds, seed=seed),
             "the core": partial(in_core, Disturbances()),
         }
@@ -188,7 +201,16 @@ def evaluate(
                 if shown
             )
             flown[f"the core with {title}"] = partial(in_core, disturbances)
+        if picture is not None:
+            draw_flights(file, made, picture, seed=seed)
+        results: list[Result] = []
         for place, episodes in flown.items():
-            share, error = episodes()
-            table.add_row(place, f"{100 * share:.1f} %", f"{error:.3f} m")
+            results.append(result := episodes())
+            table.add_row(place, f"{100 * result.success:.1f} %", f"{result.measure:.3f} {unit}")
+        fleet, core = results[:2]
+        table.add_row(
+            "gap, core to fleet",
+            f"{100 * (core.success - fleet.success):+.1f} %",
+            f"{core.measure - fleet.measure:+.3f} {unit}",
+        )
     console().print(table)

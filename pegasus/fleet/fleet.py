@@ -109,6 +109,8 @@ class Fleet:
         from pegasus.base.tracing.launches import Program, traced
 
         self.count, self.rate, self.dtype = int(count), float(rate), _KINDS[str(dtype)]
+        self.level = level
+        """What rows are commanded."""
         self._model = FleetModel(
             model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
         )

@@ -7,12 +7,14 @@ from typing import Any
 from pegasus.base.errors import package_error
 from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.flights import Flights, evaluate
+from pegasus.learn.learning import Learning
 from pegasus.learn.policy_controller import PolicyController
 from pegasus.learn.policy_file import Description, Layer, write_policy
 from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 from pegasus.learn.training import Progress, Training
+from pegasus.learn.verdict import Result
 
 _LATER = {
     "FleetEnv": "environment",
@@ -33,8 +35,10 @@ __all__ = [
     "Flights",
     "GroupEnv",
     "Layer",
+    "Learning",
     "PolicyController",
     "Progress",
+    "Result",
     "RslEnv",
     "Sb3Env",
     "SingleEnv",

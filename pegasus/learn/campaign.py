@@ -29,9 +29,9 @@ def train_campaign(
     seeds: int | Sequence[int] = 1,
     settings: Mapping[str, Any] | None = None,
     fields: Mapping[str, Any] | None = None,
-    rows: int = 512,
-    steps: int = 5_000_000,
-    success: float = 0.99,
+    rows: int | None = None,
+    steps: int | None = None,
+    success: float | None = None,
     jobs: int | None = None,
     ray: str | None = None,
     resume: bool = False,
@@ -50,9 +50,9 @@ def train_campaign(
         seeds: Number of seeds, from 0 up, or the seeds.
         settings: Fields of the task that vary, as those of `pegasus.experiments.sweep`.
         fields: Fields of the task that all have in common.
-        rows: Number of episodes side by side.
-        steps: Largest number of actions of a training.
-        success: Share of the starts that succeed, at which one ends.
+        rows: Number of episodes side by side; by default that of the task.
+        steps: Largest number of actions of a training; by default that of the task.
+        success: Share of the starts that succeed, at which one ends; by default that of the task.
         jobs: Number of processes; that of processors when None.
         ray: Address of a Ray cluster in place of processes; `local` for one on this machine.
         resume: Continue the campaign: trainings that have ended are not repeated, others go on from their
@@ -61,7 +61,8 @@ def train_campaign(
 
     Returns:
         Rows with `seed`, the settings, `actions`, `time` (by the clock of its process [s]), `success` (share
-        of 1000 starts), `error` (median last distance [m]), `policy` (its file), `failure` (text or None).
+        of the starts), `measure` (median of what the task measures), `policy` (its file), `failure` (text or
+        None).
 
     Raises:
         ConfigError: If the first training cannot begin, or the table cannot be written.
@@ -82,7 +83,8 @@ def train_campaign(
         resume=resume,
         progress=progress,
     )
-    _report(place, task, plan, results, settings or {})
+    measured = task_of(task, dict(fields or {})).measured
+    _report(place, task, plan, results, settings or {}, measured)
     return results
 
 
@@ -105,10 +107,9 @@ def _train(common: Mapping[str, Any], place: Path, job: Job) -> Done:
             task = task_of(common["task"], {**common["fields"], **varied})
             going_on = (folder / CHECKPOINT).exists()
             training = Training(task, folder, rows=common["rows"], seed=job.changes["seed"], resume=going_on)
+            most = common["steps"] or task.learning.steps
             last = training.run(
-                lambda _: True,
-                steps=max(0, common["steps"] - training.model.num_timesteps),
-                success=common["success"],
+                lambda _: True, steps=max(1, most - training.model.num_timesteps), success=common["success"]
             )
         except Exception as error:
             known = isinstance(error, ConfigError)
@@ -119,7 +120,7 @@ def _train(common: Mapping[str, Any], place: Path, job: Job) -> Done:
         "actions": last.steps,
         "time": last.seconds,
         "success": last.success,
-        "error": last.error,
+        "measure": last.measure,
         "policy": str(folder / POLICY),
         "failure": None,
     }
@@ -127,17 +128,23 @@ def _train(common: Mapping[str, Any], place: Path, job: Job) -> Done:
 
 
 def _report(
-    place: Path, task: str, plan: Sequence[Job], results: Sequence[Row], settings: Mapping[str, Any]
+    place: Path,
+    task: str,
+    plan: Sequence[Job],
+    results: Sequence[Row],
+    settings: Mapping[str, Any],
+    measured: tuple[str, str],
 ) -> None:
     """Write the report of a campaign and its curves."""
+    name, unit = measured
     ended = [row for row in results if row["failure"] is None]
     failed = [row for row in results if row["failure"] is not None]
     varied = [path for path, value in settings.items() if is_varied(value)]
     lines = [f"# Trainings of `{task}`", "", f"{len(ended)} of {len(plan)} ended, {len(failed)} failed.", ""]
     if ended:
-        best = max(ended, key=lambda row: (row["success"], -row["error"]))
+        best = max(ended, key=lambda row: (row["success"], -row["measure"]))
         lines += [
-            f"Best: `{best['policy']}`, {100 * best['success']:.1f} %, {best['error']:.3f} m.",
+            f"Best: `{best['policy']}`, {100 * best['success']:.1f} %, {name} {best['measure']:.3f} {unit}.",
             "",
             "![Success and error by actions](curves.png)",
             "",
@@ -146,19 +153,19 @@ def _report(
             [
                 row
                 for row in means(ended, settings)
-                if row["column"] in ("actions", "time", "success", "error")
+                if row["column"] in ("actions", "time", "success", "measure")
             ]
         )
     lines += _markdown(
         [{name: row.get(name) for name in ("run", "seed", *varied, *_SHOWN)} for row in results]
     )
-    draw_curves(place / "curves.png", {name_of(job): place / name_of(job) for job in plan})
+    draw_curves(place / "curves.png", {name_of(job): place / name_of(job) for job in plan}, measured)
     part = place / f".{REPORT}"
     part.write_text("\n".join(lines), encoding="utf-8")
     part.replace(place / REPORT)
 
 
-_SHOWN = ("actions", "time", "success", "error", "failure")
+_SHOWN = ("actions", "time", "success", "measure", "failure")
 
 
 def _markdown(rows: Sequence[Row]) -> list[str]:

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.estimation import EKF
-from pegasus.learn.episodes import Episodes, Keys
+from pegasus.learn.episodes import Draws, Episodes, Keys, Motion
 from pegasus.learn.policy_controller import PolicyController
 from pegasus.learn.task import Task
+from pegasus.learn.verdict import Referee, Result
 from pegasus.sensors import SENSORS
 
-_APART = 8.0
-"""Distance between the places of the vehicles [m]."""
 _HEIGHT = 20.0
-"""Height of these above the ground [m]."""
+"""Height of the origins of the episodes above the ground [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,23 +37,77 @@ class Disturbances:
         require(0 <= self.mass < 1, "mass", self.mass, "must be from 0 to below 1")
 
 
+@dataclass(frozen=True, eq=False)
+class _LocalMotion:
+    """Motion of N vehicles by the origins of their episodes."""
+
+    motion: Motion
+    origins: Array
+    """Origins in the world [m], shape (N, 3)."""
+
+    @property
+    def position(self) -> Array:
+        position: Array = self.motion.position - self.origins
+        return position
+
+    @property
+    def orientation(self) -> Array:
+        return self.motion.orientation
+
+    @property
+    def velocity(self) -> Array:
+        return self.motion.velocity
+
+    @property
+    def angular_velocity(self) -> Array:
+        return self.motion.angular_velocity
+
+    @property
+    def rotor_speed(self) -> Array:
+        return self.motion.rotor_speed
+
+
+@dataclass(eq=False)
+class _TaskController(PolicyController):
+    """Flies episodes of a task: it aims as the task does, by the state that it sees."""
+
+    task: Any = None
+    origins: Any = None
+    draws: Draws | None = None
+    """Random numbers of the goals, until the first action."""
+
+    def _require_goals(self) -> None:
+        """Do nothing: the task gives what its policies observe."""
+
+    def _aim(self) -> None:
+        episodes = self.episodes
+        episodes.motion = _LocalMotion(self._state, self.origins)
+        self.task.aim(episodes, self.draws, np.ones(len(episodes), dtype=bool))
+        self.draws = None
+
+
 def evaluate_in_core(
     policy: Path, task: Task, disturbances: Disturbances, *, count: int = 100, seed: int = 1
-) -> tuple[float, float]:
-    """Fly episodes of a task in the core; return the share that succeeded, and the median last distance [m].
+) -> Result:
+    """Fly episodes of a task in the core, those that `evaluate` flies in a fleet; return their result.
 
-    An episode succeeds as in `evaluate`. Tasks whose goal stands still at the origin can be flown so.
+    Groups of vehicles, such as swarms, fly apart from others, in open air. Success is that of the true
+    motion; the policy has its goals by the state that it sees, such as the gate that it passes next.
 
     Args:
         policy: File of the policy.
         task: The task.
         disturbances: What differs.
-        count: Number of episodes.
+        count: Number of episodes, rounded up to whole groups.
         seed: Seed of their beginnings, and of the simulation.
     """
-    side = int(np.ceil(np.sqrt(count)))
-    grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2)[:count]
-    places = np.concatenate([grid * _APART, np.full((count, 1), _HEIGHT)], axis=1)
+    count += -count % task.group
+    every, origins = np.ones(count, dtype=bool), _origins(task, count)
+
+    def begun() -> tuple[dict[str, Any], Draws]:
+        draws = Keys(seed, count).begin(every)
+        return dict(task.begin(draws)), draws
+
     spread = {"uniform": {"low": 1.0 - disturbances.mass, "high": 1.0 + disturbances.mass, "relative": True}}
     options: dict[str, Any] = {"variation": {"mass": spread}} if disturbances.mass else {}
     if disturbances.noise:
@@ -61,19 +115,36 @@ def evaluate_in_core(
         options["extra_sensors"] = {"odometry": SENSORS["odometry"]()}
     wind = {"mean_velocity": [disturbances.wind, 0.0, 0.0]} if disturbances.wind else None
     with Simulation("flat", seed=seed, rate=task.rate, wind=wind) as sim:
-        pilot = PolicyController(policy)
+        pilot = _TaskController(policy, task=task, origins=origins)
+        start, draws = begun()
+        places = np.broadcast_to(start.pop("position", 0.0), (count, 3)) + origins
         vehicle = sim.add(Aircraft(task.vehicle, count=count, position=places, backends=[pilot], **options))
-        pilot.goto(places)
-        start = dict(task.begin(Keys(seed, count).begin(np.ones(count, dtype=bool))))
-        vehicle.place(start.pop("position") + places, **start)
-        good = np.ones(count, dtype=bool)
-        steps = round(task.duration / task.interval)
-        for k in range(steps):
+        for name in ("rotor_speed", "joint_angle"):
+            rest = pilot.episodes.rest_speed if name == "rotor_speed" else None
+            values = start.pop(name, rest)
+            if values is not None:
+                vehicle.columns[name][...] = values
+        vehicle.place(places, **start)
+        seen = pilot.episodes
+        truth = Episodes(_LocalMotion(vehicle.state, origins), seen.rest_speed, seen.action, np.zeros(count))
+        task.aim(truth, draws, every)
+        _, pilot.draws = begun()
+        referee = Referee(task, count)
+        for _ in range(referee.steps):
             sim.step(task.substeps)
-            # The truth, whatever the policy sees.
-            seen = pilot.episodes
-            episodes = Episodes(vehicle.state, seen.rest_speed, seen.action, seen.time, seen.goal)
-            good &= ~task.failed(episodes)
-            if k >= 0.8 * steps:
-                good &= task.succeeded(episodes)
-        return float(good.mean()), float(np.median(episodes.distance))
+            truth.time += task.interval
+            task.aim(truth, None, every)
+            truth.integrate(task.interval, every)
+            referee.see(truth)
+            if not referee.going.any():
+                break
+        return referee.result
+
+
+def _origins(task: Task, count: int) -> Array:
+    """Return the origins of the episodes in the world, those of a group at the same place, shape (N, 3)."""
+    groups = count // task.group
+    side = int(np.ceil(np.sqrt(groups)))
+    grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2)[:groups]
+    places = np.concatenate([grid * task.room, np.full((groups, 1), _HEIGHT)], axis=1)
+    return np.repeat(places, task.group, axis=0)

@@ -10,10 +10,11 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.fleet import Fleet
-from pegasus.learn.commands import command_range
+from pegasus.learn.commands import command_range, commands_of, hover_rotor_speed
 from pegasus.learn.episodes import Episodes, Keys
 from pegasus.learn.task import Task
 from pegasus.learn.terms import observed
+from pegasus.learn.verdict import Referee, Result, ends_of, whole_groups
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Flights:
         self.fleet = Fleet(
             task.vehicle,
             count,
+            level=task.level,
             rate=task.rate,
             dtype=dtype,
             environment=task.environment,
@@ -61,11 +63,13 @@ class Flights:
             seed=seed,
         )
         rest = task.rest_command(self.fleet)
-        self.low, self.high = command_range(self.fleet, rest, task.effort)
+        self.low, self.high = command_range(self.fleet, rest, task.effort, task.ranges)
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        self.rest_action = np.clip((rest - middle) / np.where(half > 0.0, half, np.inf), -1.0, 1.0)
+        """Actions of steady flight, shape (A,)."""
         rotors = self.fleet.state.rotor_speed.shape[1]
-        self.episodes = Episodes(
-            self.fleet.state, rest[:rotors], np.zeros((count, len(rest))), np.zeros(count)
-        )
+        speed = rest[:rotors] if task.level == "channels" else np.full(rotors, hover_rotor_speed(self.fleet))
+        self.episodes = Episodes(self.fleet.state, speed, np.zeros((count, len(rest))), np.zeros(count))
         self._keys, self._every = Keys(seed, count), np.ones(count, dtype=bool)
 
     @property
@@ -88,7 +92,7 @@ class Flights:
         """
         if not rows.any():
             return
-        whole = np.array_equal(rows, self._of_groups(rows))
+        whole = np.array_equal(rows, whole_groups(rows, self.task.group))
         require(whole, "rows", np.flatnonzero(rows), f"must be whole groups of {self.task.group}")
         draws, episodes = self._keys.begin(rows), self.episodes
         start = {"rotor_speed": episodes.rest_speed, **self.task.begin(draws)}
@@ -116,33 +120,29 @@ class Flights:
             value = float(given[row, place])
             raise ConfigError("must be finite", field=f"action, row {row}, {place}", value=value)
         np.clip(given, -1.0, 1.0, out=episodes.action)
-        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        self.fleet.step(middle + half * episodes.action, task.substeps)
+        self.fleet.step(commands_of(episodes.action, self.low, self.high), task.substeps)
         episodes.time += task.interval
         task.aim(episodes, None, self._every)
         episodes.integrate(task.interval, self._every)
-        broken = self._of_groups(self.fleet.state.fault != 0)
-        failed = self._of_groups(task.failed(episodes)) | broken
-        finished = task.finished(episodes) & ~failed
+        broken = self.broken
+        failed, finished = ends_of(task, episodes, broken)
         truncated = (episodes.time > task.duration - 0.5 * task.interval) & ~failed & ~finished
         return Outcome(np.where(broken, 0.0, task.reward(episodes)), failed, finished, truncated)
 
-    def _of_groups(self, rows: BoolArray) -> BoolArray:
-        """Return all rows of the groups of some rows."""
-        group = self.task.group
-        return rows if group == 1 else np.repeat(rows.reshape(-1, group).any(axis=1), group)
+    @property
+    def broken(self) -> BoolArray:
+        """Rows of groups with a motion beyond all bounds, shape (N,)."""
+        return whole_groups(self.fleet.state.fault != 0, self.task.group)
 
     def observe(self) -> Array:
         """Return what all rows observe, shape (N, K), float32; zeros where a group is not finite."""
         seen = observed(self.task.observation, self.episodes)
-        seen[self._of_groups(self.fleet.state.fault != 0)] = 0.0
+        seen[self.broken] = 0.0
         return seen
 
 
-def evaluate(
-    policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1
-) -> tuple[float, float]:
-    """Fly episodes by a policy; return the share that succeeded, and the median last distance [m].
+def evaluate(policy: Callable[[Array], Array], task: Task, *, count: int = 1000, seed: int = 1) -> Result:
+    """Fly episodes by a policy; return the share that succeeded, and the median of what the task measures.
 
     An episode succeeded if it finished, or if it did not fail and was where the task wants it for all of its
     last fifth.
@@ -154,16 +154,11 @@ def evaluate(
         seed: Seed of their beginnings.
     """
     count += -count % task.group
-    flights = Flights(task, count, seed=seed)
-    going = np.ones(count, dtype=bool)
-    flights.begin(going)
-    good, steps = going.copy(), round(task.duration / task.interval)
-    distance = flights.episodes.distance
-    for k in range(steps):
-        outcome = flights.step(policy(flights.observe()))
-        distance = np.where(going, flights.episodes.distance, distance)
-        good &= ~(going & outcome.failed)
-        going &= ~outcome.terminated
-        if k >= 0.8 * steps:
-            good &= ~going | task.succeeded(flights.episodes)
-    return float(good.mean()), float(np.median(distance))
+    flights, referee = Flights(task, count, seed=seed), Referee(task, count)
+    flights.begin(np.ones(count, dtype=bool))
+    for _ in range(referee.steps):
+        flights.step(policy(flights.observe()))
+        referee.see(flights.episodes, flights.broken)
+        if not referee.going.any():
+            break
+    return referee.result

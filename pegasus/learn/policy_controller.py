@@ -17,7 +17,9 @@ from pegasus.contracts.state import Reference, VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.trajectories import Trajectory, hold, trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies
+from pegasus.learn.commands import commands_of
 from pegasus.learn.episodes import Episodes
+from pegasus.learn.level_pilot import LevelPilot
 from pegasus.learn.policy_file import PolicyFile
 from pegasus.learn.raptor import RaptorPolicy
 from pegasus.learn.terms import Law, observed, term_of
@@ -61,15 +63,17 @@ class PolicyController(Backend):
         """
         self.description = about = self._policy.describe(vehicle)
         self._terms = [term_of(entry, self.terms) for entry in about.terms]
-        names = tuple(channel.name for channel in vehicle.channels)
+        self._pilot = None if about.level == "channels" else LevelPilot(about.level, vehicle)
+        channels = vehicle.channels if self._pilot is None else self._pilot.inputs
+        names = tuple(channel.name for channel in channels)
         require(
             names == about.channels,
             "policy",
             str(self.policy),
             f"commands {', '.join(about.channels)}; {vehicle.name!r} has {', '.join(names)}",
         )
-        for channel, low, high in zip(vehicle.channels, about.low, about.high, strict=True):
-            if not channel.low <= low < high <= channel.high:
+        for channel, low, high in zip(channels, about.low, about.high, strict=True):
+            if not channel.low <= low <= high <= channel.high:
                 raise ConfigError(
                     f"commands {channel.name} from {low:.4g} to {high:.4g} with {about.vehicle!r}; "
                     f"{vehicle.name!r} takes {channel}",
@@ -81,6 +85,26 @@ class PolicyController(Backend):
         self._rest = np.array(about.rest_speed)
         self._low, self._high = np.array(about.low), np.array(about.high)
         self.start()
+        self._require_goals()
+
+    def _require_goals(self) -> None:
+        """Raise a ConfigError unless a trajectory gives what the policy observes of its goals."""
+        place = np.zeros(3)
+        goal = {"position": place, "velocity": place, "preview": np.zeros((len(_AHEAD), 3))}
+        episodes = Episodes(self.episodes.motion, self._rest, self.episodes.action, self.episodes.time)
+        episodes.goal = {
+            name: np.broadcast_to(values, (self._count, *values.shape)) for name, values in goal.items()
+        }
+        for term in self._terms:
+            try:
+                term(episodes)
+            except KeyError:
+                raise ConfigError(
+                    f"observes {term.name}, which only its task {self.description.task!r} has",
+                    field="policy",
+                    value=str(self.policy),
+                    remedy="fly it by pegasus evaluate",
+                ) from None
 
     def goto(self, position: npt.ArrayLike, copies: Copies = None) -> None:
         """Fly to places in place of the trajectory, and stay there.
@@ -95,8 +119,10 @@ class PolicyController(Backend):
     def start(self) -> None:
         """Start from a fresh state."""
         count = self._count
-        at_rest = VehicleState.at_rest(count, len(self._rest))
+        at_rest = self._state = VehicleState.at_rest(count, len(self._rest))
         self._policy.reset()
+        if self._pilot is not None:
+            self._pilot.start()
         self.episodes = Episodes(at_rest, self._rest, np.zeros((count, len(self._low))), np.zeros(count))
         self._due = np.zeros(count)
         self._last = 0.0
@@ -108,12 +134,14 @@ class PolicyController(Backend):
         chosen[rows] = True
         self.episodes.begin(chosen)
         self._policy.reset(chosen)
+        if self._pilot is not None:
+            self._pilot.start(chosen)
         self._due[rows] = 0.0
         self._places[rows] = np.nan
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Take the state."""
-        self.episodes.motion = state
+        self.episodes.motion = self._state = state
         self.episodes.time += t - self._last
         self._last = t
         fresh = np.isnan(self._places[:, 0])
@@ -130,8 +158,8 @@ class PolicyController(Backend):
             new = np.clip(self._policy(observed(self._terms, episodes)), -1.0, 1.0)
             episodes.action[due] = new[due]
             self._due[due] += interval
-        commands: Array = self._low + 0.5 * (episodes.action + 1.0) * (self._high - self._low)
-        return commands
+        commands = commands_of(episodes.action, self._low, self._high)
+        return commands if self._pilot is None else self._pilot.speeds(t, self._state, commands)
 
     def _aim(self) -> None:
         """Set the goals, and report them."""

@@ -9,8 +9,10 @@ from typing import cast
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, package_error
 from pegasus.contracts.vehicle import Vehicle
+from pegasus.fleet.levels import LEVELS
 
 _KEY = "pegasus.policy"
 _FORMAT = 1
@@ -23,7 +25,7 @@ class Description:
     terms: tuple[tuple[str, float], ...]
     """Terms of the observation, each with name and scale."""
     channels: tuple[str, ...]
-    """Names of the channels that its actions command, one for each."""
+    """Names of the commands of its actions, one for each: by default channels of the vehicle."""
     low: tuple[float, ...]
     """Commands for actions of -1, in the units of the channels."""
     high: tuple[float, ...]
@@ -36,6 +38,8 @@ class Description:
     """Name of the task."""
     vehicle: str
     """Name of the vehicle that it learnt with."""
+    level: str = "channels"
+    """What its actions command, as of `Fleet`: channels of the vehicle, or its controller by `rates`, ..."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,12 @@ class PolicyFile:
         except ModuleNotFoundError as error:
             raise package_error(error) from None
         if not self.path.is_file():
-            raise ConfigError("there is no such file", field="policy", value=str(path))
+            raise ConfigError(
+                "there is no such file",
+                field="policy",
+                value=str(path),
+                remedy=f"looked in {self.path.resolve().parent}",
+            )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
@@ -166,8 +175,13 @@ def _described(metadata: Mapping[str, str], path: str) -> Description:
             )
         lists = {name: tuple(given[name]) for name in ("channels", "low", "high", "rest_speed")}
         terms = tuple((str(name), float(scale)) for name, scale in given["terms"])
-        return Description(**given | lists | {"terms": terms})
+        about = Description(**given | lists | {"terms": terms})
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigError(
             f"has a description that cannot be read: {error!r}", field="policy", value=path, remedy=remedy
         ) from None
+    known = ", ".join(LEVELS)
+    require(
+        about.level in LEVELS, "policy", path, f"has the level {about.level!r}, which must be one of {known}"
+    )
+    return about

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.fleet import Fleet
+from pegasus.fleet.levels import LEVELS
 from pegasus.learn.commands import hover_command
 from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.learning import Learning
 from pegasus.learn.terms import Term
 
 
@@ -35,11 +37,19 @@ class Task:
     """Steps of the physics for each action."""
     duration: float = 5.0
     """Longest episode [s]."""
+    level: str = "channels"
+    """What actions command, as of `Fleet`: channels of the vehicle, or its controller by `rates`, ..."""
     effort: float = 0.6
     """Share by which actions of -1 and 1 change the commands of steady flight; see `rest_command`."""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Commands for actions of -1 and 1 by name of the command, in place of those by `effort`."""
 
-    discount: ClassVar[float] = 0.98
-    """Factor of the reward of the next action beside that of this one, for learners."""
+    learning: ClassVar[Learning] = Learning()
+    """How it is learnt."""
+    room: ClassVar[float] = 8.0
+    """Distance between the origins of episodes that fly in one world, in the core [m]."""
+    measured: ClassVar[tuple[str, str]] = ("error", "m")
+    """Name and unit of what `measure` returns."""
     observation: ClassVar[Sequence[Term]] = (
         Term("position_error", -1.0),
         Term("position_integral"),
@@ -54,6 +64,7 @@ class Task:
         whole = isinstance(self.substeps, int | np.integer) and self.substeps >= 1
         require(whole, "substeps", self.substeps, "must be a whole number from 1 up")
         require(0 < self.duration < math.inf, "duration", self.duration, "must be above 0 s and finite")
+        require(self.level in LEVELS, "level", self.level, f"must be one of {', '.join(LEVELS)}")
         require(0 < self.effort <= 1, "effort", self.effort, "must be above 0 and at most 1")
 
     @property
@@ -117,6 +128,24 @@ class Task:
             episodes: The episodes after a step.
         """
         return np.zeros(len(episodes), dtype=bool)
+
+    def measure(self, episodes: Episodes) -> Array:
+        """Return a figure of each episode, shape (N,): by default the distance to the goal [m].
+
+        Reports of trainings and evaluations have the median of the last ones; NaN for none.
+
+        Args:
+            episodes: The episodes after a step.
+        """
+        return episodes.distance
+
+    def landmarks(self, episodes: Episodes) -> Sequence[Array]:
+        """Return lines that pictures show from above, each of shape (K, 2) [m]: by default none.
+
+        Args:
+            episodes: The episodes.
+        """
+        return ()
 
     def succeeded(self, episodes: Episodes) -> BoolArray:
         """Return which rows are where the task wants them, shape (N,): asked in the last fifth of an episode.

@@ -21,7 +21,7 @@ CHECKPOINT, POLICY, PROGRESS = "checkpoint.zip", "policy.onnx", "progress.csv"
 
 _LABELS = 12
 """Most curves that a legend names."""
-_CURVES = {"reward": "sum of rewards", "success": "share that succeeds", "error": "last distance [m]"}
+_CURVES = {"reward": "sum of rewards", "success": "share that succeeds", "measure": "{} [{}]"}
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Progress:
     """Mean sum of the rewards of the last episodes."""
     success: float
     """Share of the episodes of the evaluation that succeeded."""
-    error: float
-    """Median distance from the goal at the end of these [m]."""
+    measure: float
+    """Median of what the task measures at the end of these; see `Task.measure`."""
 
 
 class Training:
@@ -46,13 +46,13 @@ class Training:
     Args:
         task: The task.
         folder: Folder of its files.
-        rows: Number of episodes side by side.
+        rows: Number of episodes side by side; by default that of the task.
         seed: Seed of everything that is drawn.
         resume: Whether to go on from the checkpoint in the folder.
     """
 
     def __init__(
-        self, task: Task, folder: Path, *, rows: int = 512, seed: int = 0, resume: bool = False
+        self, task: Task, folder: Path, *, rows: int | None = None, seed: int = 0, resume: bool = False
     ) -> None:
         # Not at the top: they take seconds.
         try:
@@ -66,46 +66,56 @@ class Training:
 
         torch.set_num_threads(1)
         self.task, self.folder = task, folder
+        how = task.learning
+        rows = rows or how.rows
         folder.mkdir(parents=True, exist_ok=True)
         self.environment = Sb3Env(task, rows, seed=seed)
         if resume:
             self.model = PPO.load(folder / CHECKPOINT, self.environment, device="cpu")
-        else:
-            self.model = PPO(
-                "MlpPolicy",
-                self.environment,
-                n_steps=32,
-                batch_size=rows * 32 // 4,
-                n_epochs=6,
-                gamma=task.discount,
-                gae_lambda=0.95,
-                learning_rate=1e-3,
-                clip_range=0.2,
-                policy_kwargs={"net_arch": [64, 64], "log_std_init": -0.7},
-                seed=seed,
-                device="cpu",
-                tensorboard_log=str(folder) if find_spec("tensorboard") else None,
-            )
+            return
+        self.model = PPO(
+            "MlpPolicy",
+            self.environment,
+            n_steps=how.rollout,
+            batch_size=rows * how.rollout // how.batches,
+            n_epochs=how.epochs,
+            gamma=how.discount,
+            gae_lambda=how.trace,
+            learning_rate=how.rate,
+            clip_range=how.clip,
+            ent_coef=how.entropy,
+            policy_kwargs={"net_arch": list(how.layers), "log_std_init": how.spread},
+            seed=seed,
+            device="cpu",
+            tensorboard_log=str(folder) if find_spec("tensorboard") else None,
+        )
+        # The first flights are near steady flight.
+        with torch.no_grad():
+            rest = self.environment.rows.flights.rest_action
+            self.model.policy.action_net.bias.copy_(torch.as_tensor(rest))
 
     def run(
         self,
         report: Callable[[Progress], bool],
         *,
-        steps: int = 3_000_000,
-        success: float = 0.99,
+        steps: int | None = None,
+        success: float | None = None,
         every: int = 20,
     ) -> Progress:
         """Learn until enough episodes of an evaluation succeed; return the last progress.
 
         Args:
             report: Function that is told of each evaluation; training ends when it returns False.
-            steps: Largest number of actions.
-            success: Share of the episodes at which it ends.
+            steps: Largest number of actions; by default that of the task.
+            success: Share of the episodes at which it ends; by default that of the task.
             every: Number of rollouts between evaluations.
         """
         from stable_baselines3.common.callbacks import BaseCallback
+        from stable_baselines3.common.utils import FloatSchedule
 
-        begun, training = time.monotonic(), self
+        begun, training, how = time.monotonic(), self, self.task.learning
+        steps, enough = steps or how.steps, how.success if success is None else success
+        change = how.last_rate - how.rate
 
         class Evaluations(BaseCallback):
             """Evaluates the policy between rollouts."""
@@ -117,9 +127,12 @@ class Training:
 
             def _on_rollout_end(self) -> None:
                 self.rollouts += 1
+                done = min(self.model.num_timesteps / how.steps, 1.0)
+                self.model.lr_schedule = FloatSchedule(how.rate + change * done)
                 if self.rollouts % every == 0:
                     self.last = training._evaluated(time.monotonic() - begun)
-                    self.going = report(self.last) and self.last.success < success
+                    learnt = self.last.success >= enough and self.last.measure <= how.measure
+                    self.going = report(self.last) and not learnt
 
         found = Evaluations()
         self.model.learn(steps, callback=found, reset_num_timesteps=False)
@@ -129,18 +142,19 @@ class Training:
         return found.last
 
     def _evaluated(self, seconds: float) -> Progress:
-        share, error = evaluate(self.act, self.task)
+        share, measure = evaluate(self.act, self.task, count=self.task.learning.starts)
         rewards = [entry["r"] for entry in self.model.ep_info_buffer or ()]
         mean = float(np.mean(rewards)) if rewards else float("nan")
         self.save()
-        progress = Progress(self.model.num_timesteps, seconds, mean, share, error)
+        progress = Progress(self.model.num_timesteps, seconds, mean, share, measure)
         file = self.folder / PROGRESS
         fresh = not file.exists()
         with file.open("a", newline="") as stream:
             writer = csv.writer(stream)
             if fresh:
                 writer.writerow(Progress.__dataclass_fields__)
-            writer.writerow([progress.steps, f"{seconds:.1f}", f"{mean:.4f}", f"{share:.4f}", f"{error:.4f}"])
+            numbers = [f"{number:.4f}" for number in (mean, share, measure)]
+            writer.writerow([progress.steps, f"{seconds:.1f}", *numbers])
         return progress
 
     def act(self, observation: Array) -> Array:
@@ -158,12 +172,13 @@ class Training:
         )
 
 
-def draw_curves(file: Path, folders: Mapping[str, Path]) -> None:
-    """Draw success and error of the evaluations of trainings by their steps.
+def draw_curves(file: Path, folders: Mapping[str, Path], measured: tuple[str, str]) -> None:
+    """Draw success and measure of the evaluations of trainings by their steps.
 
     Args:
         file: The picture.
         folders: Folders of the trainings by what tells them apart; those without an evaluation are left out.
+        measured: Name and unit of the measure.
     """
     from matplotlib.figure import Figure
 
@@ -178,7 +193,7 @@ def draw_curves(file: Path, folders: Mapping[str, Path]) -> None:
         for each, name in zip(axes, _CURVES, strict=True):
             each.plot(steps, [float(row[name]) for row in rows], marker=".", label=label)
     for each, title in zip(axes, _CURVES.values(), strict=True):
-        each.set(title=title, xlabel="actions [million]")
+        each.set(title=title.format(*measured), xlabel="actions [million]")
         each.grid(alpha=0.3)
     if 1 < len(folders) <= _LABELS:
         axes[0].legend(fontsize="small")
@@ -198,6 +213,7 @@ def description_of(flights: Flights) -> Description:
         interval=task.interval,
         task=TASKS.name_of(kind) or f"{kind.__module__}:{kind.__qualname__}",
         vehicle=flights.fleet.vehicle.name,
+        level=task.level,
     )
 
 

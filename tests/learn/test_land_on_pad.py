@@ -74,7 +74,7 @@ def test_progress_is_rewarded():
     before = flights.episodes.goal["missing"].copy()
     outcome = flights.step(np.full((20, 4), 0.3))
     gained = before - flights.episodes.goal["missing"]
-    calm = 0.002 * flights.episodes.turn_rate + 0.02
+    calm = 0.002 * flights.episodes.turn_rate + 0.01
     assert not outcome.over.any()
     assert outcome.reward == pytest.approx(gained - calm)
 

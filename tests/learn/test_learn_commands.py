@@ -42,11 +42,14 @@ def test_a_policy_is_compared_in_fleet_and_core(pegasus, tmp_path):
     linear_policy(tmp_path / "policy.onnx")
     settings = "tilt=0.2", "speed=0.2", "turn_rate=0.2", "duration=3.0"
     chosen = [part for setting in settings for part in ("--set", setting)]
-    code, out, err = pegasus("evaluate", "policy.onnx", *chosen, "--seeds", "8", "--mass", "0.1")
+    given = "--seeds", "8", "--mass", "0.1", "--picture", "p.png"
+    code, out, err = pegasus("evaluate", "policy.onnx", *chosen, *given)
     assert (code, err) == (0, "")
     assert "the fleet" in out
     assert "the core with mass +-10 %" in out
-    assert out.count("%") == 4
+    assert "gap, core to fleet" in out
+    assert out.count("%") == 5
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.train

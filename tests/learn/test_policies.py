@@ -125,11 +125,43 @@ def test_a_policy_in_a_scenario(policy, tmp_path):
     flight.fly(out=tmp_path)
 
 
+def test_a_scenario_finds_its_policy_beside_it(policy, tmp_path, monkeypatch):
+    """A scenario would fly only from the folder in which the policy was trained."""
+    from pegasus.backends.scenario import scenario_simulation
+    from pegasus.config.files import load_scenario
+
+    (tmp_path / "flights" / "learnt").mkdir(parents=True)
+    (tmp_path / "flights" / "learnt" / "hover.onnx").write_bytes(policy.read_bytes())
+    file = tmp_path / "flights" / "s.yaml"
+
+    def scenario(name):
+        backend = {"model": "policy", "policy": name}
+        vehicle = {"model": "crazyflie", "position": [0, 0, 0.8], "backends": [backend]}
+        file.write_text(yaml.safe_dump({"name": "s", "world": "flat", "rate": 500, "vehicles": [vehicle]}))
+        spec, path = load_scenario(file)
+        return scenario_simulation(spec, path)
+
+    monkeypatch.chdir(tmp_path)
+    scenario("learnt/hover.onnx").close()
+    (tmp_path / "hover.onnx").write_bytes(policy.read_bytes())
+    with pytest.raises(ConfigError) as caught:
+        scenario("hover.onnx")
+    folder = tmp_path / "flights"
+    assert str(caught.value).endswith(
+        f"vehicles.0.backends.0.policy = '{folder / 'hover.onnx'}': there is no such file; looked in {folder}"
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "vehicle", "says"),
     [
         ({}, "iris", "policy = .*: commands rotor_0 from .* with 'crazyflie'; 'iris' takes rotor_0"),
         ({}, "plane", "policy = .*: commands rotor_0, rotor_1, rotor_2, rotor_3; 'plane' has rotor_0, brake"),
+        (
+            {"terms": (("gate_corners", 1.0),), "task": "race_gates"},
+            "crazyflie",
+            "policy = .*: observes gate_corners, which only its task 'race_gates' has",
+        ),
         (
             {"terms": (("wishes", 1.0),)},
             "crazyflie",

@@ -71,8 +71,8 @@ def test_round_gates(aside, passed):
 def test_progress_and_failure():
     """The reward is the way that a step came nearer to the next gate, and much less for a failure."""
     flights, _ = crossed((1.0, 0.0, 2.0), (5.0, 0.0, 0.0))
-    assert flights.episodes.goal["progress"][0] == pytest.approx(0.05, abs=1e-3)
-    assert flights.task.reward(flights.episodes)[0] == pytest.approx(0.05, abs=5e-3)
+    assert flights.episodes.goal["progress"][0] == pytest.approx(0.1, abs=1e-3)
+    assert flights.task.reward(flights.episodes)[0] == pytest.approx(0.1, abs=5e-3)
     _, outcome = crossed((3.98, 3.0, 2.0), (4.0, 0.0, 0.0))
     assert outcome.reward[0] < -4.9
     _, outcome = crossed((3.0, 0.0, 0.01), (0.0, 0.0, -4.0))
@@ -122,3 +122,22 @@ def test_bad_gates():
         RaceGates(gates=(EAST, {"position": [1, 2, 3]}))
     with pytest.raises(ConfigError, match="two gates"):
         RaceGates(gates=[EAST])
+
+
+def test_lap_times_are_between_two_passages_of_a_gate():
+    """A lap that is timed from the start, or by whole actions, would be another than that of a line."""
+    flights = race()
+    goal, state, count = flights.episodes.goal, flights.fleet.state, len(flights.task.gates)
+    passages = [(0, 0.005), (1, 0.015), (0, 0.01)]
+    for gate, share in passages:
+        assert np.isnan(goal["lap"][0])
+        place, normal = goal["gates"][0, gate], goal["normals"][0, gate]
+        speed = 4.0
+        state.position[...] = goal["last_position"][...] = place - share * speed * normal
+        state.velocity[...], state.orientation[...] = speed * normal, (0.0, 0.0, 0.0, 1.0)
+        assert not flights.step(np.zeros((1, 4))).over.any()
+    interval = flights.task.interval
+    # Two actions after the first passage, 0.005 s later into its action.
+    assert goal["lap"][0] == pytest.approx(count * interval + 0.005, abs=2e-4)
+    assert flights.task.succeeded(flights.episodes).all()
+    assert flights.task.measure(flights.episodes) == goal["lap"]

@@ -127,7 +127,7 @@ def test_agents_are_rows():
     """Agents have observations and rewards of their rows, equal with equal seeds; bad actions do not fly."""
     from pegasus.learn import GroupEnv
 
-    group = GroupEnv(Swarm(duration=0.03))
+    group = GroupEnv(Swarm(duration=0.06))
     flights = Flights(group.task, 4)
     flights.start(5)
     flights.begin(np.ones(4, dtype=bool))

@@ -80,7 +80,7 @@ def test_processes_and_ray_train_alike(tmp_path):
     here = train_campaign("hover", tmp_path / "here", jobs=2, **options)
     there = train_campaign("hover", tmp_path / "there", ray="local", **options)
     for row, other in zip(here, there, strict=True):
-        assert (row["success"], row["error"], row["failure"]) == (other["success"], other["error"], None)
+        assert (row["success"], row["measure"], row["failure"]) == (other["success"], other["measure"], None)
 
 
 @pytest.mark.train

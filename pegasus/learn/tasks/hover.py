@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 
 
@@ -31,6 +33,9 @@ class Hover(Task):
     precision: float = 0.15
     """Distance within which it has succeeded [m]."""
 
+    far: ClassVar[float] = 1.5
+    """Distance from which on being nearer is not rewarded [m]."""
+
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:
         """Return random states, with rotors near the speed of hover."""
         return {
@@ -43,13 +48,13 @@ class Hover(Task):
     def reward(self, episodes: Episodes) -> Array:
         """Return more for a vehicle that is near, slow, upright and calm."""
         missed = (
-            np.minimum(episodes.distance, 1.5)
+            np.minimum(episodes.distance, self.far)
             + 0.1 * np.minimum(episodes.speed, 5.0)
             + 0.03 * np.minimum(episodes.turn_rate, 20.0)
             + 0.1 * (1.0 - episodes.uprightness)
             + 0.05 * (episodes.action**2).mean(axis=1)
         )
-        reward: Array = 0.05 + 0.1 * (1.5 - missed)
+        reward: Array = 0.05 + 0.1 * (self.far - missed)
         return reward
 
     def failed(self, episodes: Episodes) -> BoolArray:
@@ -67,9 +72,15 @@ class Hover(Task):
 class RecoverFromThrow(Hover):
     """Come to rest after a throw: in any attitude, with up to 4 m/s and 10 rad/s."""
 
+    level: str = "rates"
+    substeps: int = 10
     tilt: float = math.pi
     distance: float = 0.2
     speed: float = 4.0
     turn_rate: float = 10.0
     reach: float = 6.0
     precision: float = 0.3
+
+    learning: ClassVar = Learning(success=0.95)
+    far: ClassVar = 4.0
+    room: ClassVar = 20.0

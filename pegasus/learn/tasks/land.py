@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.elementary_arrays import cos, sin
 from pegasus.learn.episodes import Draws, Episodes, length
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
@@ -23,6 +24,11 @@ class LandOnPad(Task):
     touches the pad within all limits, else as failed. The pad itself exerts no forces.
     """
 
+    level: str = "rates"
+    ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: {"rate_x": (-4.0, 4.0), "rate_y": (-4.0, 4.0), "rate_z": (-1.0, 1.0)}
+    )
+    substeps: int = 10
     duration: float = 6.0
     drift: float = 1.5
     """Largest speed of the pad along each horizontal axis [m/s]."""
@@ -47,7 +53,8 @@ class LandOnPad(Task):
     reach: float = 4.0
     """Distance from the pad at which an episode has failed [m]."""
 
-    discount: ClassVar[float] = 0.99
+    learning: ClassVar = Learning(discount=0.99, last_rate=2e-4, steps=2_000_000, success=0.97)
+    room: ClassVar = 40.0
     observation: ClassVar = (*Task.observation, Term("velocity_error", 0.5))
 
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:
@@ -78,7 +85,10 @@ class LandOnPad(Task):
         goal["position"][:, 2] = heave * sin(phase) + self.height
         goal["velocity"][:, :2] = goal["drift"]
         goal["velocity"][:, 2] = heave * goal["rate"] * cos(phase)
-        missing = episodes.distance + 0.3 * self._slip(episodes) + 0.5 * (1.0 - episodes.uprightness)
+        distance = episodes.distance
+        # The nearer, the slower.
+        haste = np.maximum(self._slip(episodes) - 0.5 * self.touch_speed - 1.5 * distance, 0.0)
+        missing = distance + haste + 0.5 * (1.0 - episodes.uprightness)
         goal["progress"][...] = goal["missing"] - missing
         goal["missing"][...] = missing
 
@@ -92,10 +102,25 @@ class LandOnPad(Task):
         return down
 
     def reward(self, episodes: Episodes) -> Array:
-        """Return the approach to the pad and its velocity, more for landing soon, less for failing."""
-        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0) - 0.02
-        reward: Array = gain + 5.0 * self.finished(episodes) - self.failed(episodes)
+        """Return the approach to the pad and its velocity, more for landing, less for failing by much."""
+        gain = episodes.goal["progress"] - 0.002 * np.minimum(episodes.turn_rate, 20.0) - 0.01
+        loss = 1.0 + np.minimum(self._excess(episodes), 4.0)
+        reward: Array = gain + 5.0 * self.finished(episodes) - loss * self.failed(episodes)
         return reward
+
+    def _excess(self, episodes: Episodes) -> Array:
+        """Return by how much the limits of a landing are exceeded, by these, shape (N,)."""
+        error = episodes.position_error
+        shares = (
+            np.sqrt(error[:, 0] * error[:, 0] + error[:, 1] * error[:, 1]) / self.radius,
+            self._slip(episodes) / self.touch_speed,
+            episodes.turn_rate / self.touch_turn_rate,
+            (1.0 - episodes.uprightness) / (1.0 - math.cos(self.touch_tilt)),
+        )
+        excess: Array = np.zeros(len(episodes))
+        for share in shares:
+            excess += np.clip(share - 1.0, 0.0, 2.0)
+        return excess
 
     def failed(self, episodes: Episodes) -> BoolArray:
         """Return which came down beside the pad or not gently, or are far away."""
@@ -105,12 +130,7 @@ class LandOnPad(Task):
 
     def finished(self, episodes: Episodes) -> BoolArray:
         """Return which have landed."""
-        error = episodes.position_error
-        on_pad = error[:, 0] * error[:, 0] + error[:, 1] * error[:, 1] < self.radius**2
-        gentle = (self._slip(episodes) < self.touch_speed) & (episodes.turn_rate < self.touch_turn_rate)
-        landed: BoolArray = (
-            self._down(episodes) & on_pad & gentle & (episodes.uprightness > math.cos(self.touch_tilt))
-        )
+        landed: BoolArray = self._down(episodes) & (self._excess(episodes) == 0.0)
         return landed
 
     def succeeded(self, episodes: Episodes) -> BoolArray:

@@ -13,6 +13,7 @@ from pegasus.base.components import require
 from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.control.trajectories.race_line import Gate, gate_of
 from pegasus.learn.episodes import Draws, Episodes, length
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
@@ -52,6 +53,15 @@ class RaceGates(Task):
     """
 
     vehicle: Any = "racer"
+    level: str = "rates"
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=lambda: {"thrust": (0.0, 24.0)})
+    vary: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "mass": {"uniform": {"low": 0.75, "high": 1.25, "relative": True}},
+            "wind": {"uniform": {"low": [-5.0, -5.0, 0.0], "high": [5.0, 5.0, 0.0]}},
+        }
+    )
+    substeps: int = 10
     duration: float = 12.0
     gates: Sequence[Any] = field(default_factory=oval_course)
     """Gates in order, each a `Gate` or a mapping of its fields, as in `RaceLine`."""
@@ -70,13 +80,17 @@ class RaceGates(Task):
     reach: float = 15.0
     """Distance from the next gate at which an episode has failed [m]."""
 
-    discount: ClassVar[float] = 0.99
+    learning: ClassVar = Learning(
+        discount=0.985, last_rate=1e-4, steps=12_000_000, success=0.94, measure=3.75
+    )
+    measured: ClassVar = ("lap", "s")
+    room: ClassVar = 60.0
     observation: ClassVar = (
         Term("gate_corners", 0.2),
         Term("upward"),
         Term("body_velocity", 0.2),
         Term("angular_velocity", 0.1),
-        Term("rotor_speed"),
+        Term("action"),
     )
 
     def __post_init__(self) -> None:
@@ -122,13 +136,15 @@ class RaceGates(Task):
             corners=(2, 4, 3),
             position=(3,),
             last_position=(3,),
-            **dict.fromkeys(("gate", "passed", "progress", "hit"), ()),
+            crossed=(gates,),
+            **dict.fromkeys(("gate", "passed", "progress", "hit", "lap"), ()),
         )
         if draws is not None:
             goal["gates"][rows], goal["normals"][rows] = self._places, self._normals
             goal["gate"][rows] = self._first
             for name in ("passed", "progress", "hit"):
                 goal[name][rows] = 0.0
+            goal["crossed"][rows] = goal["lap"][rows] = np.nan
         else:
             self._fly(episodes)
         goal["last_position"][rows] = episodes.motion.position[rows]
@@ -166,6 +182,9 @@ class RaceGates(Task):
         passed = forward & inside[every, gate]
         goal["hit"][...] = struck.any(axis=1) | (forward & ~passed)
         goal["progress"][...] = length(before[every, gate]) - length(after[every, gate])
+        time = episodes.time - (1.0 - share[every, gate]) * self.interval
+        goal["lap"][...] = np.where(passed, time - goal["crossed"][every, gate], goal["lap"])
+        goal["crossed"][every, gate] = np.where(passed, time, goal["crossed"][every, gate])
         goal["passed"] += passed
         goal["gate"][...] = (gate + passed) % len(self._middles)
 
@@ -184,5 +203,16 @@ class RaceGates(Task):
 
     def succeeded(self, episodes: Episodes) -> BoolArray:
         """Return which have closed a lap."""
-        closed: BoolArray = episodes.goal["passed"] >= len(self._middles)
+        closed: BoolArray = np.isfinite(episodes.goal["lap"])
         return closed
+
+    def landmarks(self, episodes: Episodes) -> Sequence[Array]:
+        """Return the gates of the first episode from above."""
+        places, normals = (episodes.goal[name][0, :, :2] for name in ("gates", "normals"))
+        across = np.stack([-normals[:, 1], normals[:, 0]], axis=1) * self._sizes[:, :1]
+        return list(np.stack([places - across, places + across], axis=1))
+
+    def measure(self, episodes: Episodes) -> Array:
+        """Return the times of the last laps, between two passages of a gate [s], shape (N,)."""
+        lap: Array = episodes.goal["lap"]
+        return lap

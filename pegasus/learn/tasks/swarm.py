@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.learn.episodes import Draws, Episodes, length
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
@@ -24,6 +25,11 @@ class Swarm(Task):
     come too near to each other, or one is too far from its place.
     """
 
+    level: str = "rates"
+    ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: {"rate_x": (-4.0, 4.0), "rate_y": (-4.0, 4.0), "rate_z": (-1.0, 1.0)}
+    )
+    substeps: int = 10
     duration: float = 8.0
     size: int = 4
     """Number of vehicles of a swarm."""
@@ -38,6 +44,8 @@ class Swarm(Task):
     precision: float = 0.2
     """Distance within which it has succeeded [m]."""
 
+    learning: ClassVar = Learning(last_rate=2e-4, steps=2_500_000, starts=400, success=0.97)
+    room: ClassVar = 20.0
     observation: ClassVar = (
         *Task.observation,
         Term("neighbours", 0.5),

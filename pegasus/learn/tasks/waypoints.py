@@ -16,6 +16,7 @@ from pegasus.core.aircraft import Aircraft
 from pegasus.core.trim import trim
 from pegasus.fleet import Fleet
 from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.learning import Learning
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 
@@ -28,7 +29,7 @@ class FixedWingWaypoints(Task):
     """
 
     vehicle: Any = "plane"
-    substeps: int = 10
+    substeps: int = 25
     duration: float = 40.0
     airspeed: float = 15.0
     """Airspeed of the trimmed flight at the start [m/s]."""
@@ -47,7 +48,8 @@ class FixedWingWaypoints(Task):
     reach: float = 200.0
     """Distance from the next waypoint at which an episode has failed [m]."""
 
-    discount: ClassVar[float] = 0.99
+    learning: ClassVar = Learning(discount=0.99, last_rate=2e-4, steps=3_000_000, starts=200, success=0.95)
+    room: ClassVar = 1000.0
     observation: ClassVar = (
         Term("body_preview", 0.02),
         Term("upward"),
