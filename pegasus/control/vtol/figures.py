@@ -8,9 +8,9 @@ import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
+from pegasus.base.pseudo_inverse import pseudo_inverse
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.vehicle import MachineVehicle
-from pegasus.control.allocation import pseudo_inverse
 from pegasus.control.fixed_wing.figures import PlaneFigures, StillAir, figures_of
 from pegasus.control.tuning import Tuning, tuning_of
 from pegasus.core.steady_loads import array_of
