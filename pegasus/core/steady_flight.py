@@ -101,13 +101,22 @@ class SteadySearch:
         """Commands at rest with nacelles tilted forward, shape (U,)."""
         for k in self._carriers:
             self.forward[machine.joints[k].channel] = self._forward_angle(k)
-        carried = [machine.joints[k].channel for k in self._carriers]
+        blades = {e.blade_joint for e in machine.elements if e.blade_joint is not None}
+        carried = [machine.joints[k].channel for k in self._carriers | blades]
         self._deflects: BoolArray = loads.is_joint.copy()
         self._deflects[carried] = False
         self.drives: BoolArray = np.zeros(len(loads.low), dtype=bool)
         """True for the channels of rotors that drive along this flight, shape (U,)."""
+        self.governed: BoolArray = np.zeros(len(loads.low), dtype=bool)
+        """True for the channels of rotors with pitched blades, which keep their largest speed, shape (U,)."""
+        self._pushes = self.drives.copy()
         for element in loads.posed(self.forward).elements:
-            self.drives[element.channel] = dot(element.z, Vec3(*self.ahead.tolist())) > _ALONG
+            along = bool(dot(element.z, Vec3(*self.ahead.tolist())) > _ALONG)
+            self.drives[element.channel] = along
+            if element.blade_joint is not None:
+                self.governed[element.channel] = True
+                self._pushes[machine.joints[element.blade_joint].channel] = along
+        self._pushes |= self.drives
 
     def _forward_angle(self, k: int) -> float:
         """Return the angle of a joint at which its rotors push most along the flight [rad]."""
@@ -185,13 +194,16 @@ class SteadySearch:
         low, high, rest = loads.low.copy(), loads.high.copy(), (self.forward if winged else loads.idle).copy()
         cost = np.ones(len(low))
         if winged:
-            free = self._deflects if climb is None else self._deflects | self.drives
+            free = self._deflects if climb is None else self._deflects | self._pushes
             low[~free], high[~free] = rest[~free], rest[~free]
-            cost[self.drives] = _CHEAP
+            cost[self._pushes] = _CHEAP
         share = 0.5
         if not winged:
             # As in hover.
             share = min(math.sqrt(loads.weight / max(loads.largest_lift(), loads.weight)), 1.0)
+        if not winged or climb is not None:
+            kept = self.governed & (high > low)
+            low[kept] = rest[kept] = high[kept]
         start = np.where(loads.is_joint, rest, np.clip(share * loads.high, low, high))
         if not winged and not self.drives.all():
             start[self.drives] = np.clip(0.1 * loads.high, low, high)[self.drives]

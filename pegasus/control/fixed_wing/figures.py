@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from pegasus.core.steady_loads import Conditions, Flight, array_of
 from pegasus.model.multirotor import inverse
 from pegasus.step.loads import Loads
 
+_TRIM = 1.4
+"""Airspeed of the figures, by the least one."""
 _SPEED = 20.0
 """Airspeed at which forces by dynamic pressure are found [m/s]."""
 _STEP = 0.02
@@ -30,6 +32,8 @@ _HIGHEST, _COARSE = 0.8, 0.02
 """Largest angle of attack at which the wings stall, and its steps [rad]."""
 _POINTS = 16
 """Number of points of the polar."""
+_PITCHES = 40
+"""Number of pitches of blades from rest to their limit that are compared."""
 _UPWARD = np.array([0.0, 0.0, 1.0])
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the throttle at which the thrust is found."""
@@ -56,7 +60,7 @@ class PlaneFigures:
     stall_alpha: float
     """Angle of attack above which the lift falls, whatever the surfaces bear [rad]."""
     share: tuple[float, ...]
-    """Shares of the throttle, which is proportional to the squared speed of the rotors."""
+    """Shares of the throttle: of the squared speed of the rotors, or of the pitch of their blades."""
     thrust: tuple[float, ...]
     """Thrust there at `thrust_airspeed` [N]."""
     thrust_airspeed: float
@@ -81,6 +85,10 @@ class PlaneFigures:
     """Largest angular acceleration about each axis [rad/s^2/Pa]."""
     rotor_speed: tuple[float, ...]
     """Speed of each rotor at full throttle [rad/s]; 0 for those that do not push forward."""
+    governed: tuple[int, ...] = field(metadata={"literal": True})
+    """1 for each rotor that keeps this speed, and whose thrust is that of the pitch of its blades."""
+    blades: tuple[float, ...]
+    """Angle of each joint at full throttle less that at rest; 0 for those that turn no blades [rad]."""
     brakes: int
     """Number of channels of brakes, between those of rotors and joints."""
     servo_lag: float
@@ -111,6 +119,10 @@ class StillAir:
         self._inverse = inverse(self.inertia)
         self.joints = [machine.channels[joint.channel] for joint in machine.joints]
         self.rest = [float(self.search.forward[joint.channel]) for joint in machine.joints]
+        self.governed = [int(element.blade_joint is not None) for element in machine.elements]
+        """1 for each rotor whose thrust is that of the pitch of its blades."""
+        self.blades = [0.0] * len(self.rest)
+        """Angle of each joint at full throttle less that at rest [rad]; see `set_blades`."""
         self.pressure = 0.5 * conditions.density * _SPEED * _SPEED
 
     def loads(
@@ -158,10 +170,33 @@ class StillAir:
             share: Share.
             airspeed: Airspeed [m/s].
         """
-        speeds = [math.sqrt(share) * speed for speed in full]
-        return float(
-            rotate_inverse(self.frame, self.loads(0.0, speeds=speeds, airspeed=airspeed).rotor_force)[0]
-        )
+        speeds = [
+            speed if pitched else math.sqrt(share) * speed
+            for speed, pitched in zip(full, self.governed, strict=True)
+        ]
+        angles = [rest + share * coarse for rest, coarse in zip(self.rest, self.blades, strict=True)]
+        made = self.loads(0.0, angles=angles, speeds=speeds, airspeed=airspeed)
+        return float(rotate_inverse(self.frame, made.rotor_force)[0])
+
+    def set_blades(self, full: Sequence[float], airspeed: float) -> None:
+        """Find the pitch of most thrust at full throttle and an airspeed [m/s].
+
+        Args:
+            full: Speeds of the rotors at full throttle [rad/s].
+            airspeed: Airspeed [m/s].
+        """
+        pitched = {element.blade_joint for element in self.machine.elements}
+        room = [
+            joint.high - rest if k in pitched else 0.0
+            for k, (joint, rest) in enumerate(zip(self.joints, self.rest, strict=True))
+        ]
+        shares = (np.arange(1, _PITCHES + 1) / _PITCHES).tolist() if any(room) else [1.0]
+        thrusts = []
+        for share in shares:
+            self.blades = [share * whole for whole in room]
+            thrusts.append(self.thrust(full, 1.0, airspeed))
+        best = shares[int(np.argmax(thrusts))]
+        self.blades = [best * whole for whole in room]
 
 
 def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
@@ -200,8 +235,9 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         tuple(column) for column in zip(*[(p.alpha - air.turned, p.lift, p.drag) for p in polar], strict=True)
     )
     least = air.search.speed_of(lift[-1])
+    air.set_blades(full, _TRIM * least)
     most = _most_airspeed(air, full, (lift, drag), weight, least, vehicle.name)
-    trim = 1.4 * least
+    trim = _TRIM * least
     thrust = tuple(air.thrust(full, share, trim) for share in _SHARES)
     alpha_0 = float(np.interp(weight / (0.5 * density * trim * trim), lift, alpha))
     damping = np.stack(
@@ -242,6 +278,8 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         idle=tuple(air.rest),
         authority=_triple(np.array(authority)),
         rotor_speed=full,
+        governed=tuple(air.governed),
+        blades=tuple(air.blades),
         brakes=len(machine.channels) - len(machine.elements) - len(joints),
         servo_lag=max(lags),
     )

@@ -119,12 +119,11 @@ def plane_law(
             own, p, motion, through, air_density, -gravity[2], bank, pitch, made.rates, elapsed
         )
         made = PlaneState(made.airspeed, made.energy, made.balance, rates)
-        root = sqrt(share)
-        command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
+        command = [*speeds_of(p, share), *[0.0 for _ in brakes], *pitched(p, share, deflections)]
     if leg.kind == RUN:
         share, deflections = run_control(own, p, leg, motion, air_density, airspeed)
-        root, made = sqrt(share), NOTHING_YET
-        command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
+        made = NOTHING_YET
+        command = [*speeds_of(p, share), *[0.0 for _ in brakes], *pitched(p, share, deflections)]
     over = is_over(own, p, leg, track, motion, airspeed)
     fault = False
     for value in command:
@@ -135,6 +134,22 @@ def plane_law(
     place = motion.position if leg.kind == STANDING else track.place
     setpoint = Setpoint(place, still, still, still, heading, 0.0)
     return tuple(command), setpoint, made, over, Signal(over), Signal(fault)
+
+
+def speeds_of(p: PlaneFigures, share: Real) -> list[Real]:
+    """Return the speeds of the rotors at a share of the throttle [rad/s]."""
+    root = sqrt(share)
+    return [
+        p.rotor_speed[k] if p.governed[k] == 1 else p.rotor_speed[k] * root
+        for k in range(length(p.rotor_speed))
+    ]
+
+
+def pitched(p: PlaneFigures, share: Real, angles: list[Real]) -> list[Real]:
+    """Return the angles of the joints [rad] with those of blades at a share of the throttle."""
+    if 1 not in p.governed:
+        return angles
+    return [angles[k] + share * p.blades[k] for k in range(length(p.blades))]
 
 
 def run_control(

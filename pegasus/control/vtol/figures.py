@@ -80,6 +80,10 @@ def vtol_figures_of(vehicle: MachineVehicle) -> tuple[VtolFigures, Tuning]:
     air = StillAir(vehicle)
     plane = figures_of(vehicle)
     machine, loads = air.machine, air.search.loads
+    if any(air.governed):
+        raise ConfigError(
+            "has rotors of variable pitch, which hover does not use", field="vehicle", value=air.name
+        )
     rotors = range(len(machine.elements))
     speeds = np.array([loads.high[e.channel] for e in machine.elements])
     idle = [float(loads.idle[joint.channel]) for joint in machine.joints]
