@@ -73,6 +73,11 @@ class PlaneController(WingedController):
         """Gains that are flown."""
 
     @property
+    def wings(self) -> PlaneFigures:
+        """Figures of flight on the wings."""
+        return self.figures
+
+    @property
     def airspeeds(self) -> tuple[float, float]:
         """Least and largest airspeed that commands may give [m/s]."""
         return self.gains.least_airspeed, self.figures.most_airspeed

@@ -12,10 +12,12 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Vec3, rotate
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.control_step import gains_of as parameters_of
 from pegasus.control.copy_values import rows_of_copies
 from pegasus.control.fixed_wing.course import Courses
+from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.fixed_wing.legs import DESCENT, HOVER, Leg
 from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
 from pegasus.control.fixed_wing.winged import WingedController
@@ -125,6 +127,17 @@ class VtolController(WingedController):
             landing_speed=self.landing_speed,
         )
         """Gains that are flown."""
+
+    @property
+    def wings(self) -> PlaneFigures:
+        """Figures of flight on the wings."""
+        return self.figures.plane
+
+    @property
+    def flight_axis(self) -> tuple[float, float, float]:
+        """Axis of flight on the wings, body frame."""
+        axis = rotate(Quat(*self.figures.frame), Vec3(1.0, 0.0, 0.0))
+        return float(axis[0]), float(axis[1]), float(axis[2])
 
     @property
     def airspeeds(self) -> tuple[float, float]:
