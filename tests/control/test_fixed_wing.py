@@ -1,21 +1,17 @@
 """Controller of planes: paths, energy, stall, launch and landing, batches, and its parameters."""
 
 import math
-from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Quat, Vec3
-from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.base.tracing.launches import program_of
 from pegasus.config import load_world
 from pegasus.control import PlaneController, trajectories
 from pegasus.control.fixed_wing.law import PlaneState, plane_law
-from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, GLIDE, LAUNCH, LINE, STANDING, Leg
-from pegasus.control.mission_step import Motion, arrays_of
+from pegasus.control.fixed_wing.legs import CIRCLE, CLIMB, GLIDE, LAUNCH, LINE, RUN, STANDING, Leg
+from tests.control.law_rig import bound, flown, scattered
 
 GUSTS = load_world("flat")[0].model_copy(
     update={"wind": {"model": "gusts", "mean_velocity": [4.0, 0.0, 0.0], "intensity": 0.5}}
@@ -174,68 +170,17 @@ def test_copies_fly_their_own_ways():
     assert off.max() < 40.0
 
 
-def scattered(count, seed=3):
-    """Return random rows of the columns of `plane_law` and its structures."""
-    pilot = PlaneController()
-    with Simulation("flat") as sim:
-        sim.add(Multirotor("plane", backends=[pilot]))
-    rng = np.random.default_rng(seed)
-    columns = {}
-    for name, kind in (("leg", Leg), ("motion", Motion), ("state", PlaneState)):
-        columns |= {f"{name}.{key}": array for key, array in arrays_of(kind, count).items()}
-    for array in columns.values():
-        array[...] = rng.normal(size=array.shape) * 3.0
-    columns["leg.kind"][...] = rng.choice([STANDING, LAUNCH, CLIMB, LINE, CIRCLE, GLIDE], count)
-    columns["leg.radius"][...] = rng.choice([-40.0, 50.0], count)
-    columns["leg.airspeed"][...] = 12.0
-    columns["motion.velocity"] += (12.0, 0.0, 0.0)
-    columns["motion.orientation"] += (0.0, 0.0, 0.0, 6.0)
-    columns["motion.orientation"] /= np.linalg.norm(columns["motion.orientation"], axis=1, keepdims=True)
-    for name in ("leg.start", "leg.end", "motion.position"):
-        columns[name] *= 30.0
-    columns["wind"], columns["gravity"] = rng.normal(size=(count, 3)), np.tile([0.0, 0.0, -9.8], (count, 1))
-    columns["air_density"] = np.full(count, 1.2)
-    return pilot, columns
-
-
 def test_compiled_and_python_give_the_same_bits():
     """If this fails, the law that is tested is not the one that flies."""
-    count = 40
-    pilot, columns = scattered(count)
-
-    def values(kind, name, k):
-        shapes = {(): float, (3,): lambda v: Vec3(*v), (4,): lambda v: Quat(*v)}
-        rows = {f.name: columns[f"{name}.{f.name}"] for f in fields(kind)}
-        return kind(**{key: shapes[a.shape[1:]](a[k]) for key, a in rows.items()})
-
-    expected = [
-        plane_law(
-            *(pilot.gains, pilot.figures, values(Leg, "leg", k), values(Motion, "motion", k)),
-            *(Vec3(*columns["wind"][k]), 1.2, Vec3(*columns["gravity"][k])),
-            *(values(PlaneState, "state", k), 0.004),
-        )
-        for k in range(count)
-    ]
-    given = uniform("own", pilot.gains), uniform("p", pilot.figures)
-    arguments = (
-        *(*given, column("leg", Leg), column("motion", Motion), column("wind", Vec3), column("air_density")),
-        *(column("gravity", Vec3), column("state", PlaneState), uniform("elapsed", 0.0)),
-    )
-    outputs = ("command", "setpoint", "state", "over", "event", "fault")
-    vectors = ("position", "velocity", "acceleration", "jerk", "body_rates")
-    setpoint = {
-        **{f"setpoint.{n}": np.zeros((count, 3)) for n in vectors},
-        "setpoint.attitude": np.zeros((count, 4)),
-    }
-    setpoint |= {f"setpoint.{n}": np.zeros(count) for n in ("yaw", "yaw_rate")}
-    arrays = {**columns, **setpoint, "command": np.zeros((count, 8)), "over": np.zeros(count)}
-    arrays |= {name: value for one in given for name, value in uniform_values(one).items()}
-    arrays |= {"elapsed": np.full(1, 0.004), "event": np.zeros(1), "fault": np.zeros(1)}
-    program_of(plane_law, *arguments, outputs=outputs, count=count).launch(arrays, count).run()
-    np.testing.assert_array_equal(arrays["command"], [made[0] for made in expected])
-    np.testing.assert_array_equal(arrays["over"], [float(made[3]) for made in expected])
-    np.testing.assert_array_equal(columns["state.energy"], [made[2].energy for made in expected])
-    assert not arrays["fault"].any()
+    count, pilot = 40, PlaneController()
+    width = bound(pilot, "plane")
+    columns = scattered(count, {"leg": Leg, "state": PlaneState}, seed=3)
+    columns["leg.kind"][...] = np.resize([STANDING, LAUNCH, RUN, CLIMB, LINE, CIRCLE, GLIDE], count)
+    columns["leg.radius"][...] = np.resize([-40.0, 50.0], count)
+    columns["leg.airspeed"][...] = 12.0
+    python, compiled = flown(plane_law, PlaneState, pilot, columns, width)
+    for name, values in python.items():
+        np.testing.assert_array_equal(compiled[name], values, err_msg=name)
 
 
 @pytest.mark.parametrize(

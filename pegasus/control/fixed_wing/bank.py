@@ -13,7 +13,7 @@ from pegasus.base.tracing import column, structure, uniform, uniform_values
 from pegasus.base.tracing.launches import Part, program_of, rows_of
 from pegasus.contracts.backend import BackendBank
 from pegasus.control.fixed_wing.legs import Leg
-from pegasus.control.fixed_wing.wind import Pitot, WindNumbers, WindState, observed_wind
+from pegasus.control.fixed_wing.wind import Pitot, WindState, observed_wind
 from pegasus.control.mission_step import Motion, setpoint_arrays
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
@@ -83,24 +83,29 @@ class PlaneBank(BackendBank):
                 **{"event": self._event, "fault": self._fault},
             }
             if controller.observes:
-                numbers = uniform(
-                    "p", WindNumbers(Vec3(*controller.flight_axis), controller.wings.least_airspeed)
-                )
-                names = "position", "orientation", "velocity", "angular_velocity", "air_density"
+                numbers = uniform("axes", controller.flight_axes), uniform("p", controller.wings)
+                names = "position", "orientation", "velocity", "angular_velocity", "air_density", "gravity"
                 seen = {
                     name: array for name, array in arrays.items() if name.removeprefix("motion.") in names
                 }
-                seen |= {**uniform_values(numbers), **controller.air, "elapsed": self._elapsed}
-                observed.setdefault(structure(numbers), (numbers, []))[1].append(Part(seen, 0, count))
+                seen |= {
+                    **uniform_values(numbers[0]),
+                    **uniform_values(numbers[1]),
+                    **controller.air,
+                    "elapsed": self._elapsed,
+                }
+                observed.setdefault(tuple(map(structure, numbers)), (numbers, []))[1].append(
+                    Part(seen, 0, count)
+                )
             kind = controller.law, *map(structure, given)
             found.setdefault(kind, (controller, given, []))[2].append(Part(arrays, 0, count))
         self._observers = []
         for numbers, parts in observed.values():
             program = program_of(
                 observed_wind,
-                numbers,
+                *numbers,
                 *(column("motion", Motion), column("pitot", Pitot), column("air_density")),
-                *(column("state", WindState), uniform("elapsed", 0.0)),
+                *(column("gravity", Vec3), column("state", WindState), uniform("elapsed", 0.0)),
                 outputs=("state",),
                 count=rows_of(parts),
             )

@@ -2,11 +2,26 @@
 
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Real, Vec3, dot, magnitude, maximum, minimum, norm, rotate, sqrt
+from pegasus.base.step_math import (
+    Real,
+    Vec3,
+    dot,
+    interpolate,
+    magnitude,
+    maximum,
+    minimum,
+    norm,
+    rotate,
+    sin,
+    sqrt,
+)
+from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.mission_step import Motion
 
 _TIME = 3.0
 """Time constant of the wind [s], beyond the first while of flight, over which it is a mean."""
+_RISE_TIME = 0.5
+"""Time constant of the vertical wind [s]."""
 _LEVEL = 0.5
 """Least level part of the axis of flight for which it has a heading."""
 _SLOWEST = 0.7
@@ -14,13 +29,12 @@ _SLOWEST = 0.7
 
 
 @dataclass(frozen=True)
-class WindNumbers:
-    """Parameters of `observed_wind`."""
+class WingAxes:
+    """Axes of flight on the wings, body frame."""
 
-    axis: Vec3
-    """Axis of flight on the wings, body frame."""
-    least_airspeed: float
-    """Least airspeed of level flight [m/s]."""
+    ahead: Vec3
+    left: Vec3
+    above: Vec3
 
 
 @dataclass(frozen=True)
@@ -40,30 +54,40 @@ class WindState:
     """Estimate of the wind of a copy."""
 
     wind: Vec3
-    """Velocity of the air, level [m/s]."""
+    """Velocity of the air [m/s]."""
     time: Real
     """Time of flight on the wings [s]."""
 
 
 def observed_wind(
-    p: WindNumbers, motion: Motion, pitot: Pitot, air_density: Real, state: WindState, elapsed: Real
+    axes: WingAxes,
+    p: PlaneFigures,
+    motion: Motion,
+    pitot: Pitot,
+    air_density: Real,
+    gravity: Vec3,
+    state: WindState,
+    elapsed: Real,
 ) -> WindState:
     """Return the estimate of the wind after a step.
 
     Coordinated flight has no velocity through the air across its heading; along it that is the airspeed. The
     wind moves by what these two are off, with a time constant: a wind triangle, of which without an airspeed
-    sensor only the side across the heading is known, so that turns show the rest.
+    sensor only the side across the heading is known, so that turns show the rest. The vertical wind is what
+    the angle of attack is off from that of the polar at the load of the present pitch rate, V q + g cos.
 
     Args:
-        p: Parameters.
+        axes: Axes of flight.
+        p: Figures of the wings.
         motion: State of the copy.
         pitot: Its airspeed sensor.
         air_density: Air density [kg/m^3].
+        gravity: Acceleration of free fall [m/s^2].
         state: Estimate before.
         elapsed: Time of the step [s].
     """
     through = motion.velocity - state.wind
-    axis = rotate(motion.orientation, p.axis)
+    axis = rotate(motion.orientation, axes.ahead)
     level = sqrt(axis[0] * axis[0] + axis[1] * axis[1])
     x, y = axis[0] / maximum(level, _LEVEL), axis[1] / maximum(level, _LEVEL)
     pressure = pitot.pressure
@@ -78,5 +102,13 @@ def observed_wind(
         return state
     time = state.time + elapsed
     gain = elapsed / maximum(minimum(time, _TIME), 1e-9)
+    above = rotate(motion.orientation, axes.above)
+    # Turning about the left axis lowers the nose.
+    load = -speed * dot(axes.left, motion.angular_velocity) - dot(above, gravity)
+    lift = load * p.mass * 2.0 / (maximum(air_density, 0.01) * speed * speed)
+    sinking = dot(above, through) + speed * sin(interpolate(lift, p.lift, p.alpha))
+    rise = 0.0
+    if speed >= p.least_airspeed:
+        rise = above[2] * sinking * maximum(elapsed / maximum(minimum(time, _RISE_TIME), 1e-9), 0.0)
     moved = Vec3(along * x - across * y, along * y + across * x, 0.0)
-    return WindState(state.wind + moved * gain, time)
+    return WindState(state.wind + moved * gain + Vec3(0.0, 0.0, rise), time)

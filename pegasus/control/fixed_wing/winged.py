@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Vec3
 from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
 from pegasus.contracts.reading import PitotReading
@@ -20,11 +21,12 @@ from pegasus.control.copy_values import rows_of_copies
 from pegasus.control.fixed_wing.course import Course, Courses, Maker, Paces
 from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.fixed_wing.legs import STANDING, Leg
-from pegasus.control.fixed_wing.wind import Pitot, WindState
+from pegasus.control.fixed_wing.wind import Pitot, WindState, WingAxes
 from pegasus.control.guided_commands import Command
 from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies
+from pegasus.core.steady_loads import array_of
 
 _LATEST = 0.5
 """Age of a reading of the airspeed that is used [s]."""
@@ -123,7 +125,7 @@ class WingedController(Backend):
                 for kind, made in kinds
                 for name, array in arrays_of(made, vehicle.count).items()
             }
-            self.air["pitot.axis"][...] = self.flight_axis
+            self.air["pitot.axis"][...] = array_of(self.flight_axes.ahead)
         self.start()
 
     def derive(self, vehicle: MachineVehicle) -> None:
@@ -136,9 +138,9 @@ class WingedController(Backend):
         raise NotImplementedError
 
     @property
-    def flight_axis(self) -> tuple[float, float, float]:
-        """Axis of flight on the wings, body frame."""
-        return 1.0, 0.0, 0.0
+    def flight_axes(self) -> WingAxes:
+        """Axes of flight on the wings."""
+        return WingAxes(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
     @property
     def airspeeds(self) -> tuple[float, float]:
@@ -196,7 +198,7 @@ class WingedController(Backend):
             return
         for name, reading in self._vehicle.new_readings.items():
             if isinstance(reading, PitotReading) and np.isfinite(reading.differential_pressure).all():
-                axis = np.array(getattr(self._vehicle.sensors[name], "axis", self.flight_axis))
+                axis = np.array(getattr(self._vehicle.sensors[name], "axis", (1.0, 0.0, 0.0)))
                 self.air["pitot.axis"][...] = axis / math.sqrt(float((axis * axis).sum()))
                 self.air["pitot.pressure"][...] = reading.differential_pressure
                 self._heard = t

@@ -20,6 +20,7 @@ from pegasus.control.fixed_wing.course import Courses
 from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.fixed_wing.legs import DESCENT, HOVER, Leg
 from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
+from pegasus.control.fixed_wing.wind import WingAxes
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided_commands import Command
@@ -134,10 +135,10 @@ class VtolController(WingedController):
         return self.figures.plane
 
     @property
-    def flight_axis(self) -> tuple[float, float, float]:
-        """Axis of flight on the wings, body frame."""
-        axis = rotate(Quat(*self.figures.frame), Vec3(1.0, 0.0, 0.0))
-        return float(axis[0]), float(axis[1]), float(axis[2])
+    def flight_axes(self) -> WingAxes:
+        """Axes of flight on the wings."""
+        frame = Quat(*self.figures.frame)
+        return WingAxes(*(rotate(frame, Vec3(*row)) for row in np.eye(3).tolist()))
 
     @property
     def airspeeds(self) -> tuple[float, float]:
