@@ -104,7 +104,9 @@ def test_a_mission_from_launch_to_landing():
 
 
 @pytest.mark.parametrize(
-    ("wind", "aside"), [((0.0, 0.0, 0.0), 0.3), ((-4.0, 0.5, 0.0), 3.0)], ids=["calm", "wind"]
+    ("wind", "aside"),
+    [((0.0, 0.0, 0.0), 0.3), ((-4.0, 0.5, 0.0), 3.0), ((0.0, 2.0, 0.0), 3.0), ((0.0, -4.0, 0.0), 5.0)],
+    ids=["calm", "wind", "crosswind", "strong_crosswind"],
 )
 def test_a_run_on_wheels_ends_in_the_air(wind, aside):
     """If this fails, the plane leaves the runway, noses over, or rotates without a margin over stall."""
@@ -263,3 +265,37 @@ def test_a_reset_copy_begins_anew():
         assert plane.state.position[1, 2] < 5.0
         sim.run(duration=11.0)
         assert plane.state.position[:, 2].min() > 15.0
+
+
+def test_a_copy_of_a_batch_flies_as_one_alone():
+    """If this fails, estimators, batteries or winds of copies that fly beside each other are mixed up."""
+    model = {
+        "extends": "plane",
+        "estimator": {"model": "ekf", "start": "known"},
+        "battery": {"model": "lithium_polymer", "cell_count": 3, "capacity": 2.2, "resistance": 0.03},
+    }
+    seen = []
+    for count in (1, 3):
+        pilot = PlaneController(airspeed=13.0)
+        places = [(0.0, 30.0 * k, 0.2) for k in range(count)]
+        with Simulation(GUSTS, seed=2) as sim:
+            plane = sim.add(Multirotor(model, name="plane", count=count, position=places, backends=[pilot]))
+            pilot.takeoff(height=20.0)
+            sim.run(duration=3.0)
+            columns = plane.columns
+            seen.append(
+                {
+                    **{
+                        name: columns[name][0].copy()
+                        for name in ("position", "orientation", "rotor_speed", "command")
+                    },
+                    "estimate": plane.feedback.position[0].copy(),
+                    "wind": pilot.air["state.wind"][0].copy(),
+                    "charge": np.array(plane.battery.state_of_charge[0]),
+                }
+            )
+    for name, alone in seen[0].items():
+        np.testing.assert_array_equal(seen[1][name], alone, err_msg=name)
+    assert seen[0]["position"][2] > 2.0
+    assert seen[0]["wind"].any()
+    assert seen[0]["charge"] < 1.0

@@ -13,11 +13,11 @@ from pegasus.base.step_math import (
     cos,
     interpolate,
     length,
+    magnitude,
     maximum,
     minimum,
     norm,
     rotate,
-    rotate_inverse,
     sin,
     sqrt,
     wrapped,
@@ -56,6 +56,8 @@ _STEERED = 0.7
 """Least airspeed by that of the end of a run for which its surfaces are steered."""
 _TAIL_UP, _TAIL_FADES = 0.9, 0.15
 """Airspeed by that of the end of a run at which the tail is no longer held down, and from which less."""
+_HURRIED = 8.0
+"""Acceleration of a run beyond that asked for, by the wind across its line [1/s]."""
 _LED, _LED_AT_MOST = 0.05, 0.2
 """Heading of a run by the distance from its line [rad/m], and the largest one [rad]."""
 _LEFT = 0.9
@@ -162,7 +164,8 @@ def run_control(
 
     The surface that yaws, and a wheel that turns with it, leads back to the line; what rolls keeps it level.
     Both hold the moments of the air that comes from the side. A steered wheel behind the centre of mass is
-    kept on the ground by the elevator until shortly before the end of the run.
+    kept on the ground by the elevator until shortly before the end of the run. Wind across the line shortens
+    the run, since no rudder holds the line for long where wheels carry little.
 
     Args:
         own: Gains.
@@ -186,7 +189,8 @@ def run_control(
     rolling = gain * (-gain * left[2] - 2.0 * w[0])
     speed = maximum(airspeed, _STEERED * leg.airspeed)
     by_pressure = 2.0 / (air_density * speed * speed)
-    slip = rotate_inverse(motion.orientation, through)[1] / maximum(airspeed, _STEERED * leg.airspeed)
+    # Slip of a plane that heads along the line; at low speed its wheels hold it.
+    slip = (x * through[1] - y * through[0]) / (size * speed) * (airspeed * airspeed / (speed * speed))
     raised = clamped((_TAIL_UP * leg.airspeed - airspeed) / (_TAIL_FADES * leg.airspeed), 0.0, 1.0)
     asked = (
         rolling * by_pressure - p.turning_by_slip[0] * slip,
@@ -201,7 +205,9 @@ def run_control(
         for k in range(length(p.idle))
     ]
     pressure = 0.5 * air_density * airspeed * airspeed
-    thrust = p.mass * own.run_acceleration + pressure * interpolate(0.0, p.lift, p.drag)
+    wind = motion.velocity - through
+    aside = magnitude(x * wind[1] - y * wind[0]) / size
+    thrust = p.mass * (own.run_acceleration + _HURRIED * aside) + pressure * interpolate(0.0, p.lift, p.drag)
     return interpolate(thrust, p.thrust, p.share), deflections
 
 
