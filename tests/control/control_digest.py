@@ -11,6 +11,7 @@ import numpy as np
 
 from pegasus import Aircraft, Simulation
 from pegasus.base.elementary import cos, sin
+from pegasus.base.tracing import uniform, uniform_values
 from pegasus.contracts.state import VehicleState
 from pegasus.control import (
     Allocation,
@@ -146,7 +147,7 @@ def control(rows):
 
 
 def winged():
-    """Return the figures and gains of planes and VTOLs, as text."""
+    """Return the figures and gains of planes and VTOLs."""
     pilots = {
         "plane": PlaneController(),
         "variable_pitch_plane": PlaneController(),
@@ -155,7 +156,8 @@ def winged():
     with Simulation("flat") as sim:
         for k, (name, pilot) in enumerate(pilots.items()):
             sim.add(Aircraft(name, sensors={}, position=(0.0, 20.0 * k, 0.5), backends=[pilot]))
-    return [repr((pilot.figures, pilot.gains, pilot.paces)) for pilot in pilots.values()]
+    numbers = [uniform("p", made) for pilot in pilots.values() for made in (pilot.figures, pilot.gains)]
+    return [array for made in numbers for array in uniform_values(made).values()]
 
 
 def digest(values):
@@ -184,7 +186,7 @@ def found():
         "controlled alone": digest(np.concatenate(step) for step in zip(*alone, strict=True)),
         "controlled in another order": digest(step[::-1] for step in control([4, 3, 2, 1, 0])),
     }
-    made["winged"] = hashlib.sha256("".join(winged()).encode()).hexdigest()
+    made["winged"] = digest(winged())
     return made
 
 
