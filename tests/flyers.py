@@ -24,6 +24,7 @@ AIRCRAFT = [
     "tailsitter",
     "tilt_hexarotor",
     "tiltrotor",
+    "variable_pitch_plane",
 ]
 """Shipped vehicles with wings, joints or reversible rotors; tests of multirotors fly the others."""
 MULTIROTORS = [name for name in names("vehicles") if name not in AIRCRAFT]

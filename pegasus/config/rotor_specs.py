@@ -28,6 +28,8 @@ class RotorSpec(StrictModel):
     """Kind of its motor and propeller in the section `propulsion`; that of the vehicle when left out."""
     joint: str | None = None
     """Joint that turns its axis; position and axis are those at angle 0."""
+    pitch_joint: str | None = None
+    """Joint that turns its blades about their own axes; for a thrust curve with a pitch."""
 
     @field_validator("axis")
     @classmethod
@@ -48,6 +50,8 @@ class RotorPrimSpec(StrictModel):
     """Kind of its motor and propeller; see `RotorSpec`."""
     joint: str | None = None
     """Joint that turns its axis."""
+    pitch_joint: str | None = None
+    """Joint that turns its blades; see `RotorSpec`."""
 
     @field_validator("axis")
     @classmethod

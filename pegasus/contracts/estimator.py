@@ -31,6 +31,11 @@ class Estimator(ABC):
         """Whether the estimate of each copy can be flown on, shape (N,); missions wait for it."""
 
     @property
+    def air_velocity(self) -> Array | None:
+        """Estimated wind of the present step [m/s], shape (N, 3); None if it is not estimated."""
+        return None
+
+    @property
     @abstractmethod
     def estimate(self) -> Estimate:
         """The estimate as it is logged and shown, with its errors."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from pegasus.base.arrays import Array
 from pegasus.base.field_docs import fields_text
 
 
@@ -24,6 +25,14 @@ class Reading:
     def __repr__(self) -> str:
         """Return one line: the values with their units."""
         return f"{type(self).__name__}({fields_text(self)})"
+
+
+@runtime_checkable
+class PitotReading(Protocol):
+    """Reading of an airspeed sensor, as controllers use it."""
+
+    differential_pressure: Array
+    """Total minus static pressure [Pa], shape (N,)."""
 
 
 def changed_reading(reading: Reading, fields: Mapping[str, Any]) -> Reading:

@@ -142,6 +142,10 @@ class MachineVehicle(Vehicle, Protocol):
         """Number of rotors R of each vehicle."""
 
     @property
+    def new_readings(self) -> Mapping[str, Reading]:
+        """Readings of the present step by name."""
+
+    @property
     def mass(self) -> float:
         """Mass of one vehicle [kg]."""
 

@@ -1,6 +1,5 @@
 """Control allocation: wrench to rotor thrusts within the rotors' limits."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.errors import ConfigError
+from pegasus.base.pseudo_inverse import pseudo_inverse
 from pegasus.base.step_math import Vec3
 from pegasus.base.tracing import column, uniform, uniform_values
 from pegasus.contracts.vehicle import Rotorcraft
@@ -24,10 +24,6 @@ _AXES = (
     "torque about y",
     "torque about z",
 )
-
-# Rows are orthogonal if their cosine is below this rounding error, after a few sweeps over all pairs.
-_ROUNDING = 1e-15
-_MOST_SWEEPS = 30
 
 _LEAST_UPRIGHT = 0.3
 """Least z component of a rotor axis; other rotors are unused, because thrust has one sign."""
@@ -250,46 +246,4 @@ def _inverse(matrix: Array) -> Array:
     length = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
     length = np.where(length > 1e-9, length, np.inf)
     inverse: Array = pseudo_inverse(matrix / length, cutoff=1e-6).T / length
-    return inverse
-
-
-def pseudo_inverse(matrix: Array, *, cutoff: float) -> Array:
-    """Return the pseudo-inverse of a small matrix, bit-identical on every processor, shape (R, K).
-
-    Pairs of rows are rotated until all rows are orthogonal; their lengths are the singular values. Source:
-    Hestenes 1958, "Inversion of Matrices by Biorthogonalization"; the angles are those of Rutishauser 1966,
-    "The Jacobi Method for Real Symmetric Matrices".
-
-    Args:
-        matrix: Matrix, shape (K, R).
-        cutoff: Relative size below which singular values are zero.
-    """
-    # Each row of the matrix is followed by the row of the accumulated rotation.
-    rows = np.concatenate([matrix, np.eye(len(matrix))], axis=1)
-    width = matrix.shape[1]
-    turned = True
-    for _ in range(_MOST_SWEEPS):
-        if not turned:
-            break
-        turned = False
-        for i in range(len(rows)):
-            for j in range(i + 1, len(rows)):
-                first, second = rows[i], rows[j]
-                own, others, shared = (
-                    math.fsum((a[:width] * b[:width]).tolist())
-                    for a, b in ((first, first), (second, second), (first, second))
-                )
-                if abs(shared) <= _ROUNDING * math.sqrt(own * others):
-                    continue
-                turned = True
-                ratio = (others - own) / (2.0 * shared)
-                tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
-                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                rows[i], rows[j] = cosine * first - sine * second, sine * first + cosine * second
-    squares = [math.fsum((row[:width] * row[:width]).tolist()) for row in rows]
-    inverse = np.zeros((width, len(rows)))
-    for row, square in zip(rows, squares, strict=True):
-        if square > cutoff * cutoff * max(squares):
-            inverse += row[:width, None] * row[width:] / square
     return inverse

@@ -110,7 +110,7 @@ class SteadyLoads:
             flight: The flight.
             command: Commands by channel, which shafts and joints have reached, shape (U,).
         """
-        machine, loads = self._loads(flight, command)
+        machine, loads = self.posed(command), self.loads(flight, command)
         w, speeds = Vec3(*flight.angular_velocity.tolist()), self._speeds(command)
         momentum = body_momentum(machine.body, w) + turning(machine, speeds)
         torque = loads.rotor_torque + loads.drag_torque - cross(w, momentum)
@@ -121,7 +121,7 @@ class SteadyLoads:
 
     def surface_force(self, flight: Flight, command: Array) -> Array:
         """Return the force of drag and surfaces in the body frame [N], shape (3,); see `rates`."""
-        return array_of(self._loads(flight, command)[1].drag_force)
+        return array_of(self.loads(flight, command).drag_force)
 
     def largest_lift(self) -> float:
         """Return the largest upward force of the rotors together in still air, with idle joints [N]."""
@@ -136,13 +136,14 @@ class SteadyLoads:
             lift += max(float(in_body(element, push)[2]) for push in pushes)
         return lift
 
-    def _loads(self, flight: Flight, command: Array) -> tuple[Machine, Loads]:
+    def loads(self, flight: Flight, command: Array) -> Loads:
+        """Return the loads; see `rates`."""
         machine = self.posed(command)
         v, w = Vec3(*flight.velocity.tolist()), Vec3(*flight.angular_velocity.tolist())
         flow = flow_of(machine, self._air, self._effects, _LEVEL, v)
         shares = self._effects.thrust_share, self._effects.torque_share
         speeds, angles = self._speeds(command), self._angles(command)
-        return machine, loads_of(machine, *shares, None, flow, NO_VECTOR, _LEVEL, w, speeds, angles)
+        return loads_of(machine, *shares, None, flow, NO_VECTOR, _LEVEL, w, speeds, angles)
 
     def _speeds(self, command: Array) -> tuple[float, ...]:
         return tuple(float(command[element.channel]) for element in self.machine.elements)

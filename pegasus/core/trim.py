@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_matrix
+from pegasus.core.bounded_search import size_of
 from pegasus.core.steady_flight import (
     Found,
     SteadySearch,
@@ -91,7 +92,7 @@ def trim(
         problem = f"cannot be trimmed at {airspeed:.4g} m/s: {what_is_missing(search, found, turn_rate)}"
         raise ConfigError(problem, field="vehicle", value=vehicle.name)
     alpha, slip, bank, path = found.path[:4].tolist()
-    body_from_world = body_from_path(found.path) @ path_from_world(found.path)
+    body_from_world = row_product(body_from_path(found.path), path_from_world(found.path))
     return Trim(
         airspeed=airspeed,
         climb=path,
@@ -110,7 +111,7 @@ def stall_speed(vehicle: StepVehicle, *, environment: Environment | None = None)
     """Return the least airspeed at which the surfaces alone carry a vehicle in level flight [m/s].
 
     It is sqrt(2 W / (rho S CL)) at the largest lift coefficient at which the deflections hold the moments;
-    None if the lift has no maximum up to 45 degrees, or there is none.
+    None if the lift has no maximum up to 0.8 rad, or there is none.
 
     Args:
         vehicle: The vehicle.
@@ -118,7 +119,7 @@ def stall_speed(vehicle: StepVehicle, *, environment: Environment | None = None)
     """
     search = search_of(vehicle, environment)
     lift = search.largest_lift()
-    return None if lift is None else math.sqrt(search.loads.weight / lift)
+    return None if lift is None else search.speed_of(lift)
 
 
 def require_flight(vehicle: StepVehicle, environment: Environment) -> None:
@@ -132,8 +133,8 @@ def require_flight(vehicle: StepVehicle, environment: Environment) -> None:
     if search.loads.largest_lift() > search.loads.weight:
         return
     found = search.at_any_speed()
-    if not found.is_steady:
-        speed = float(np.sqrt(found.flight.velocity @ found.flight.velocity))
+    if not found.is_steady and not search.glides():
+        speed = size_of(found.flight.velocity)
         missing = what_is_missing(search, found, 0.0)
         raise ConfigError(
             f"cannot be trimmed at any airspeed; at {speed:.3g} m/s {missing}",
@@ -161,12 +162,13 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
     """
     loads = search.loads
     weight = loads.weight
-    speed = float(np.sqrt(found.flight.velocity @ found.flight.velocity))
+    speed = size_of(found.flight.velocity)
     lift = search.largest_lift() if loads.largest_lift() < weight else None
+    pressure = 0.5 * loads.conditions.density * speed**2
     needed = weight * math.hypot(math.cos(found.path[3]), speed * turn_rate / loads.conditions.gravity)
-    if lift is not None and lift * speed**2 < needed:
+    if lift is not None and lift * pressure < needed:
         carried = "it weighs" if turn_rate == 0.0 else "the turn needs"
-        return f"the wings lift {lift * speed**2:.4g} N at most, {carried} {needed:.4g} N"
+        return f"the wings lift {lift * pressure:.4g} N at most, {carried} {needed:.4g} N"
     channels = loads.machine.channels
     at_limit = [
         f"{channels[k].name} at {round(float(found.command[k]), 6):g}"
@@ -174,7 +176,7 @@ def what_is_missing(search: SteadySearch, found: Found, turn_rate: float) -> str
         if found.command[k] != loads.idle[k]
         and min(found.command[k] - loads.low[k], loads.high[k] - found.command[k]) < 1e-9 * search.scale[k]
     ]
-    forces = found.left[:3] @ body_from_path(found.path)
+    forces = row_product(found.left[:3], body_from_path(found.path))
     notable = _NOTABLE * float(np.abs([*forces, *found.left[3:6]]).max())
     missing = [
         f"{abs(force) * weight:.3g} N too {'little' if force < 0 else 'much'} force {direction}"

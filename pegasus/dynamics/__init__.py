@@ -19,6 +19,7 @@ from pegasus.dynamics.thrust_curves import (
     QuadraticThrust,
     ThrustCurve,
 )
+from pegasus.dynamics.variable_pitch import VariablePitchThrust
 
 MOTORS: Registry[Motor] = Registry(
     "motor model",
@@ -37,6 +38,7 @@ THRUST_CURVES: Registry[ThrustCurve] = Registry(
         "polynomial": PolynomialThrust,
         "propeller": PropellerThrust,
         "rotor": RotorThrust,
+        "variable_pitch": VariablePitchThrust,
     },
 )
 """Thrust curves by their name in YAML."""
@@ -95,4 +97,5 @@ __all__ = [
     "RotorThrust",
     "Servo",
     "ThrustCurve",
+    "VariablePitchThrust",
 ]

@@ -268,6 +268,15 @@ class EKF(Estimator):
         return ready
 
     @property
+    def air_velocity(self) -> Array | None:
+        """Estimated wind [m/s], level, shape (N, 3); None without states of the wind."""
+        first = self.parameters.wind
+        if first < 0:
+            return None
+        level = self.columns["error"][:, first : first + 2]
+        return np.concatenate([level, np.zeros((len(level), 1))], axis=1)
+
+    @property
     def estimate(self) -> Estimate:
         """The estimate as it is logged and shown: present state, standard deviations, biases and errors."""
         if self._estimate is None:

@@ -1,11 +1,12 @@
 """Parts of a vehicle besides the rotors that its file describes as one kind: joints, surfaces, pushers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.config.airframe_specs import PropulsionSpec, SurfaceMount, WheelSpec
+from pegasus.config.rotor_specs import RotorPrimSpec, RotorSpec
 from pegasus.config.scenario import VehicleSpec
 from pegasus.dynamics import MOTORS, SERVOS, THRUST_CURVES, DrivenMotor, Motor, Servo, ThrustCurve
 from pegasus.dynamics.wings import WINGS, Wing
@@ -58,6 +59,8 @@ class Airframe:
     """Kind of each rotor; None for that of those fields."""
     joint_of: tuple[str | None, ...] = ()
     """Joint that turns each rotor; None where it is fixed."""
+    pitched_by: tuple[str | None, ...] = ()
+    """Joint that turns the blades of each rotor; None where their pitch is fixed."""
 
     @classmethod
     def of(cls, spec: VehicleSpec) -> "Airframe":
@@ -101,6 +104,7 @@ class Airframe:
         for k, placed in enumerate(rotors):
             _require_name(f"rotors.{k}.joint", placed.joint, hinges, "joint")
             _require_name(f"rotors.{k}.propulsion", placed.propulsion, spec.propulsion, "kind of propulsion")
+        _require_pitch(spec, rotors, hinges)
         for name, wheel in spec.wheels.items():
             _require_name(f"wheels.{name}.joint", wheel.joint, hinges, "joint")
             if wheel.brake in hinges:
@@ -110,7 +114,8 @@ class Airframe:
                     value=wheel.brake,
                     remedy="rename one",
                 )
-        turned = [rotor.joint for rotor in rotors] + [wheel.joint for wheel in spec.wheels.values()]
+        turned = [name for rotor in rotors for name in (rotor.joint, rotor.pitch_joint)]
+        turned += [wheel.joint for wheel in spec.wheels.values()]
         _require_use(hinges, surfaces, turned)
         return cls(
             hinges,
@@ -119,12 +124,43 @@ class Airframe:
             {name: _propulsion(name, kind) for name, kind in spec.propulsion.items()},
             tuple(rotor.propulsion for rotor in rotors),
             tuple(rotor.joint for rotor in rotors),
+            tuple(rotor.pitch_joint for rotor in rotors),
         )
 
     @property
     def brakes(self) -> list[str]:
         """Channels of brakes."""
         return list(dict.fromkeys(wheel.brake for wheel in self.wheels.values() if wheel.brake is not None))
+
+
+def _require_pitch(
+    spec: VehicleSpec, rotors: Sequence[RotorSpec | RotorPrimSpec], hinges: Mapping[str, Hinge]
+) -> None:
+    """Raise a ConfigError if a joint pitches blades whose thrust curve knows no pitch, or turns more."""
+    for k, rotor in enumerate(rotors):
+        joint, where = rotor.pitch_joint, f"rotors.{k}.pitch_joint"
+        if joint is None:
+            continue
+        _require_name(where, joint, hinges, "joint")
+        kind = spec.propulsion.get(rotor.propulsion or "")
+        curve = spec.thrust_curve if kind is None else kind.thrust_curve
+        pitched = [name for name, made in THRUST_CURVES.items() if hasattr(made, "pitch")]
+        if curve.get("model") not in pitched:
+            raise ConfigError(
+                f"pitches blades whose thrust curve {curve.get('model')!r} has no pitch",
+                field=where,
+                value=joint,
+                remedy=f"set thrust_curve.model to {' or '.join(pitched)}",
+            )
+        mounts = [mount for mount, _ in spec.mounts().values()]
+        others = [r.joint for r in rotors] + [wheel.joint for wheel in spec.wheels.values()]
+        if joint in others or any(joint in (*m.controls, m.joint) for m in mounts):
+            raise ConfigError(
+                "also turns another part",
+                field=where,
+                value=joint,
+                remedy="give the blades a joint of their own",
+            )
 
 
 def _require_use(

@@ -102,6 +102,8 @@ class Element:
     """Place of the channel that commands the drive, among those of the machine."""
     joint: int | None = None
     """Place of the joint that turns it, among those of the machine; None where it is fixed."""
+    blade_joint: int | None = None
+    """Place of the joint whose angle is the field `pitch` of the parameters of its law; None without one."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ def machine_of(
     }
     joints = list(airframe.hinges)
     joint_of = [_place(joints, name) for name in airframe.joint_of or [None] * layout.count]
+    pitched_by = [_place(joints, name) for name in airframe.pitched_by or [None] * layout.count]
     places = (layout.position - p.center_of_mass).tolist()
     x, y, z = layout.frames()
     elements = [
@@ -62,6 +63,7 @@ def machine_of(
             parts[id(kinds[j])][0],
             channel=j,
             joint=joint_of[j],
+            blade_joint=pitched_by[j],
         )
         for j in range(layout.count)
     ]

@@ -18,7 +18,7 @@ def posed(machine: Machine, angles: Reals) -> Machine:
     """
     if not machine.joints:
         return machine
-    elements = tuple(_turned(machine, part, angles) for part in machine.elements)
+    elements = tuple(_pitched(_turned(machine, part, angles), angles) for part in machine.elements)
     surfaces = tuple(_turned(machine, part, angles) for part in machine.surfaces)
     body = machine.body
     if any(e.joint is not None and e.drive.gives_torque for e in elements):
@@ -39,6 +39,14 @@ def _turned(machine: Machine, part: P, angles: Reals) -> P:
         y=_rotated(joint, part.y, s, c),
         z=_rotated(joint, part.z, s, c),
     )
+
+
+def _pitched(element: Element, angles: Reals) -> Element:
+    """Return an element with its blades, if a joint turns them, at that angle."""
+    if element.blade_joint is None:
+        return element
+    blades = replace(element.air.parameters, pitch=angles[element.blade_joint])
+    return replace(element, air=replace(element.air, parameters=blades))
 
 
 def _rotated(joint: Joint, v: Vec3, s: Real, c: Real) -> Vec3:

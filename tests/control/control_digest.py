@@ -9,9 +9,19 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from pegasus import Aircraft, Simulation
 from pegasus.base.elementary import cos, sin
+from pegasus.base.tracing import uniform, uniform_values
 from pegasus.contracts.state import VehicleState
-from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
+from pegasus.control import (
+    Allocation,
+    CascadedPIDController,
+    GeometricController,
+    PlaneController,
+    Reference,
+    VtolController,
+    trajectories,
+)
 from pegasus.control.trajectories.spline import Spline, bridge
 from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
@@ -136,6 +146,20 @@ def control(rows):
     return found
 
 
+def winged():
+    """Return the figures and gains of planes and VTOLs."""
+    pilots = {
+        "plane": PlaneController(),
+        "variable_pitch_plane": PlaneController(),
+        "tailsitter": VtolController(),
+    }
+    with Simulation("flat") as sim:
+        for k, (name, pilot) in enumerate(pilots.items()):
+            sim.add(Aircraft(name, sensors={}, position=(0.0, 20.0 * k, 0.5), backends=[pilot]))
+    numbers = [uniform("p", made) for pilot in pilots.values() for made in (pilot.figures, pilot.gains)]
+    return [array for made in numbers for array in uniform_values(made).values()]
+
+
 def digest(values):
     return hashlib.sha256(
         b"".join(np.ascontiguousarray(v, dtype=np.float64).tobytes() for v in values)
@@ -162,6 +186,7 @@ def found():
         "controlled alone": digest(np.concatenate(step) for step in zip(*alone, strict=True)),
         "controlled in another order": digest(step[::-1] for step in control([4, 3, 2, 1, 0])),
     }
+    made["winged"] = digest(winged())
     return made
 
 

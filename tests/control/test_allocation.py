@@ -7,7 +7,6 @@ from scipy.optimize import linprog
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Vec3
 from pegasus.control import Allocation
-from pegasus.control.allocation import pseudo_inverse
 from pegasus.control.mixing import allocated
 
 RATIO = 0.06
@@ -365,18 +364,3 @@ def test_refuses_what_cannot_be_flown(vehicles, position, axis, spin, message):
     with pytest.raises(ConfigError) as caught:
         Allocation(vehicles.layout(position, axis, spin), np.zeros(3), RATIO)
     assert str(caught.value) == message
-
-
-def test_pseudo_inverse_is_that_of_lapack():
-    """Axes that rotors cannot reach would come out huge, or those that they can reach wrong."""
-    rng = np.random.default_rng(0)
-    for k in range(200):
-        matrix = rng.standard_normal((rng.integers(1, 7), rng.integers(2, 17)))
-        if k % 3 == 0:
-            matrix[-1] = 1.7 * matrix[0]
-        if k % 5 == 0:
-            matrix[0] = 0.0
-        expected = np.linalg.pinv(matrix, rcond=1e-6)
-        error = np.abs(pseudo_inverse(matrix, cutoff=1e-6) - expected).max()
-        scale = np.abs(expected).max() * max(1.0, np.linalg.norm(expected, 2) * np.linalg.norm(matrix, 2))
-        assert error <= 1e-13 * scale

@@ -10,7 +10,7 @@ from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.px4.roles import Kind, Roles, Tilt, commands_at
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.control.allocation import pseudo_inverse
+from pegasus.base.pseudo_inverse import pseudo_inverse
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.steady_flight import Found
 from pegasus.core.steady_loads import SteadyLoads
@@ -71,7 +71,7 @@ class LevelFlight:
         """
         search = search_of(vehicle, None)
         lift = search.largest_lift()
-        stall = 0.0 if lift is None else math.sqrt(search.loads.weight / lift)
+        stall = 0.0 if lift is None else search.speed_of(lift)
         least, over_stall = _AIRSPEEDS["FW_AIRSPD_TRIM"]
         airspeed = given.get("FW_AIRSPD_TRIM", max(least, over_stall * stall))
         return cls(stall, search.loads, search.steady(airspeed, 0.0, 0.0))

@@ -74,6 +74,8 @@ class PlaneGains:
     """Its rate [1/s^2]."""
     run_acceleration: float
     """Acceleration of a run on wheels [m/s^2]."""
+    run_press: float
+    """Share of the pitch authority that holds a steered tail wheel down in a run."""
     flare_time: float
     """Time constant of the height in the flare [s]."""
 

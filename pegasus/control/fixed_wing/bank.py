@@ -13,6 +13,7 @@ from pegasus.base.tracing import column, structure, uniform, uniform_values
 from pegasus.base.tracing.launches import Part, program_of, rows_of
 from pegasus.contracts.backend import BackendBank
 from pegasus.control.fixed_wing.legs import Leg
+from pegasus.control.fixed_wing.wind import Pitot, WindState, observed_wind
 from pegasus.control.mission_step import Motion, setpoint_arrays
 from pegasus.core.backend_bank import Driven
 from pegasus.core.backend_group import not_finite
@@ -48,7 +49,7 @@ class PlaneBank(BackendBank):
             ConfigError: If one is not finite.
         """
         self._elapsed[0] = dt if math.isfinite(dt) else 0.0
-        for launch in self._launches:
+        for launch in (*self._observers, *self._launches):
             launch()
         if self._fault[0]:
             self._fault[0] = 0.0
@@ -62,6 +63,7 @@ class PlaneBank(BackendBank):
 
     def _arrange(self) -> None:
         found: dict[Any, tuple[Any, Any, list[Part]]] = {}
+        observed: dict[Any, tuple[Any, list[Part]]] = {}
         self._over = []
         for vehicle, controller, first in self._driven:
             controller.rearranged = False
@@ -73,14 +75,41 @@ class PlaneBank(BackendBank):
                 **{name: array for argument in given for name, array in uniform_values(argument).items()},
                 **{f"leg.{name}": array for name, array in controller.mission.columns.items()},
                 **{f"motion.{f.name}": self._bodies[f.name][rows] for f in fields(Motion)},
-                **{name: self._bodies[name][rows] for name in ("wind", "air_density", "gravity")},
+                "wind": controller.air["state.wind"] if controller.air else self._bodies["wind"][rows],
+                **{name: self._bodies[name][rows] for name in ("air_density", "gravity")},
                 **{f"state.{name}": array for name, array in controller.columns.items()},
                 **setpoint_arrays(controller.reference),
                 **{"elapsed": self._elapsed, "command": vehicle.columns["command"], "over": over},
                 **{"event": self._event, "fault": self._fault},
             }
+            if controller.observes:
+                numbers = uniform("axes", controller.flight_axes), uniform("p", controller.wings)
+                names = "position", "orientation", "velocity", "angular_velocity", "air_density", "gravity"
+                seen = {
+                    name: array for name, array in arrays.items() if name.removeprefix("motion.") in names
+                }
+                seen |= {
+                    **uniform_values(numbers[0]),
+                    **uniform_values(numbers[1]),
+                    **controller.air,
+                    "elapsed": self._elapsed,
+                }
+                observed.setdefault(tuple(map(structure, numbers)), (numbers, []))[1].append(
+                    Part(seen, 0, count)
+                )
             kind = controller.law, *map(structure, given)
             found.setdefault(kind, (controller, given, []))[2].append(Part(arrays, 0, count))
+        self._observers = []
+        for numbers, parts in observed.values():
+            program = program_of(
+                observed_wind,
+                *numbers,
+                *(column("motion", Motion), column("pitot", Pitot), column("air_density")),
+                *(column("gravity", Vec3), column("state", WindState), uniform("elapsed", 0.0)),
+                outputs=("state",),
+                count=rows_of(parts),
+            )
+            self._observers.append(program.launch_parts(parts).run)
         self._launches = []
         for controller, given, parts in found.values():
             program = program_of(

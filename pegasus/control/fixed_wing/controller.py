@@ -15,6 +15,8 @@ from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.core.steady_loads import Conditions
 
+_PRESS = 0.5
+"""Share of the pitch authority that holds a steered tail wheel down in a run."""
 _ELEVATION = 0.3
 """Elevation of a launch [rad]."""
 
@@ -56,6 +58,7 @@ class PlaneController(WingedController):
             self.check_airspeed(name, self.figures)
         wheels = vehicle.parameters[0].airframe.wheels
         require(bool(wheels) or not self.takeoff_run, "takeoff_run", True, f"{vehicle.name} has no wheels")
+        behind = float(vehicle.parameters[0].center_of_mass[0])
         air = Conditions.of(vehicle.environment, np.zeros((1, 3)))
         own = Wishes(
             airspeed=self.airspeed,
@@ -66,11 +69,17 @@ class PlaneController(WingedController):
             glide_slope=self.glide_slope,
             launch_kind=RUN if self.takeoff_run else LAUNCH,
             run_acceleration=self.run_acceleration,
+            run_press=_PRESS * any(w.joint is not None and w.position[0] < behind for w in wheels.values()),
         )
         self.paces = paces_of(own, self.figures, air.density, air.gravity)
         """Airspeeds and distances of its legs."""
         self.gains = gains_of(own, self.figures, self.paces, air.density, air.gravity)
         """Gains that are flown."""
+
+    @property
+    def wings(self) -> PlaneFigures:
+        """Figures of flight on the wings."""
+        return self.figures
 
     @property
     def airspeeds(self) -> tuple[float, float]:

@@ -2,22 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.base.pseudo_inverse import pseudo_inverse
 from pegasus.base.step_math import Quat, Vec3, cos, rotate, rotate_inverse, sin
 from pegasus.contracts.vehicle import MachineVehicle
-from pegasus.control.allocation import pseudo_inverse
 from pegasus.core.steady_flight import SteadySearch
-from pegasus.core.steady_loads import Conditions, array_of
-from pegasus.model.machine import Channel
+from pegasus.core.steady_loads import Conditions, Flight, array_of
 from pegasus.model.multirotor import inverse
-from pegasus.step.loads import NO_VECTOR, Flow, Loads, loads_of
-from pegasus.step.pose import posed
+from pegasus.step.loads import Loads
 
+_TRIM = 1.4
+"""Airspeed of the figures, by the least one."""
 _SPEED = 20.0
 """Airspeed at which forces by dynamic pressure are found [m/s]."""
 _STEP = 0.02
@@ -28,10 +28,13 @@ _UNCONTROLLED = 1e-3
 """Effect about an axis, by that about the best one, below which it is not controlled."""
 _LIFT_COST = 10.0
 """Cost of a change of lift by the weight, by that of a deflection of 1 rad."""
-_LOWEST, _HIGHEST, _COARSE = -0.3, 0.8, 0.02
-"""Range of angles of attack in which the polar is looked for, and the first steps [rad]."""
-_POINTS = 24
+_HIGHEST, _COARSE = 0.8, 0.02
+"""Largest angle of attack at which the wings stall, and its steps [rad]."""
+_POINTS = 16
 """Number of points of the polar."""
+_PITCHES = 40
+"""Number of pitches of blades from rest to their limit that are compared."""
+_UPWARD = np.array([0.0, 0.0, 1.0])
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the throttle at which the thrust is found."""
 _INCIDENCE = 0.8
@@ -57,7 +60,7 @@ class PlaneFigures:
     stall_alpha: float
     """Angle of attack above which the lift falls, whatever the surfaces bear [rad]."""
     share: tuple[float, ...]
-    """Shares of the throttle, which is proportional to the squared speed of the rotors."""
+    """Shares of the throttle: of the squared speed of the rotors, or of the pitch of their blades."""
     thrust: tuple[float, ...]
     """Thrust there at `thrust_airspeed` [N]."""
     thrust_airspeed: float
@@ -82,6 +85,10 @@ class PlaneFigures:
     """Largest angular acceleration about each axis [rad/s^2/Pa]."""
     rotor_speed: tuple[float, ...]
     """Speed of each rotor at full throttle [rad/s]; 0 for those that do not push forward."""
+    governed: tuple[int, ...] = field(metadata={"literal": True})
+    """1 for each rotor that keeps this speed, and whose thrust is that of the pitch of its blades."""
+    blades: tuple[float, ...]
+    """Angle of each joint at full throttle less that at rest; 0 for those that turn no blades [rad]."""
     brakes: int
     """Number of channels of brakes, between those of rotors and joints."""
     servo_lag: float
@@ -102,7 +109,7 @@ class StillAir:
         ground = np.zeros((1, 3))
         self.name, self.machine, self.inertia = vehicle.name, vehicle.machines[0], vehicle.inertia
         machine, conditions = self.machine, Conditions.of(vehicle.environment, ground)
-        self.density, self.gravity = conditions.density, conditions.gravity
+        self.gravity = conditions.gravity
         self.search = SteadySearch(machine, conditions)
         turned = self.search.alpha if abs(self.search.alpha) > _INCIDENCE else 0.0
         self.turned = turned
@@ -112,8 +119,11 @@ class StillAir:
         self._inverse = inverse(self.inertia)
         self.joints = [machine.channels[joint.channel] for joint in machine.joints]
         self.rest = [float(self.search.forward[joint.channel]) for joint in machine.joints]
-        self.still = (0.0,) * len(machine.elements)
-        self.pressure = 0.5 * self.density * _SPEED * _SPEED
+        self.governed = [int(element.blade_joint is not None) for element in machine.elements]
+        """1 for each rotor whose thrust is that of the pitch of its blades."""
+        self.blades = [0.0] * len(self.rest)
+        """Angle of each joint at full throttle less that at rest [rad]; see `set_blades`."""
+        self.pressure = 0.5 * conditions.density * _SPEED * _SPEED
 
     def loads(
         self,
@@ -126,13 +136,14 @@ class StillAir:
         airspeed: float = _SPEED,
     ) -> Loads:
         """Return the loads; slip is the velocity to the left by the airspeed [m/s], rates are in [rad/s]."""
-        angles, speeds = self.rest if angles is None else angles, self.still if speeds is None else speeds
+        command = self.search.forward.copy()
+        if angles is not None:
+            command[[joint.channel for joint in self.machine.joints]] = angles
+        if speeds is not None:
+            command[[element.channel for element in self.machine.elements]] = speeds
         velocity = Vec3(airspeed * cos(alpha), airspeed * slip, -airspeed * sin(alpha))
-        velocity, rates = rotate(self.frame, velocity), rotate(self.frame, Vec3(*rate))
-        flow = Flow(velocity, velocity, NO_VECTOR, (NO_VECTOR,) * len(self.machine.elements), self.density)
-        whole, level = (1.0,) * len(self.machine.elements), Quat(0.0, 0.0, 0.0, 1.0)
-        made = posed(self.machine, angles)
-        return loads_of(made, whole, whole, None, flow, NO_VECTOR, level, rates, tuple(speeds), tuple(angles))
+        moves, turns = (array_of(rotate(self.frame, v)) for v in (velocity, Vec3(*rate)))
+        return self.search.loads.loads(Flight(moves, turns, _UPWARD), command)
 
     def turning(self, alpha: float, **values: object) -> Array:
         """Return the angular acceleration by the surfaces, by dynamic pressure, shape (3,)."""
@@ -159,10 +170,33 @@ class StillAir:
             share: Share.
             airspeed: Airspeed [m/s].
         """
-        speeds = [math.sqrt(share) * speed for speed in full]
-        return float(
-            rotate_inverse(self.frame, self.loads(0.0, speeds=speeds, airspeed=airspeed).rotor_force)[0]
-        )
+        speeds = [
+            speed if pitched else math.sqrt(share) * speed
+            for speed, pitched in zip(full, self.governed, strict=True)
+        ]
+        angles = [rest + share * coarse for rest, coarse in zip(self.rest, self.blades, strict=True)]
+        made = self.loads(0.0, angles=angles, speeds=speeds, airspeed=airspeed)
+        return float(rotate_inverse(self.frame, made.rotor_force)[0])
+
+    def set_blades(self, full: Sequence[float], airspeed: float) -> None:
+        """Find the pitch of most thrust at full throttle and an airspeed [m/s].
+
+        Args:
+            full: Speeds of the rotors at full throttle [rad/s].
+            airspeed: Airspeed [m/s].
+        """
+        pitched = {element.blade_joint for element in self.machine.elements}
+        room = [
+            joint.high - rest if k in pitched else 0.0
+            for k, (joint, rest) in enumerate(zip(self.joints, self.rest, strict=True))
+        ]
+        shares = (np.arange(1, _PITCHES + 1) / _PITCHES).tolist() if any(room) else [1.0]
+        thrusts = []
+        for share in shares:
+            self.blades = [share * whole for whole in room]
+            thrusts.append(self.thrust(full, 1.0, airspeed))
+        best = shares[int(np.argmax(thrusts))]
+        self.blades = [best * whole for whole in room]
 
 
 def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
@@ -176,8 +210,8 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
             it, or it has too little thrust for level flight.
     """
     air = StillAir(vehicle)
-    machine, density = air.machine, air.density
-    weight = vehicle.mass * air.gravity
+    machine = air.machine
+    density, weight = air.search.loads.conditions.density, vehicle.mass * air.gravity
     full = _full_speeds(air)
     joints = air.joints
     effect, lift_effect = _effects(air)
@@ -187,22 +221,23 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         float((room[used] / share[used]).min()) if (used := share > 0.1 * share.max()).any() else 0.0
         for share in np.abs(mixing.T)
     ]
-    polar = _polar(air, mixing[:, 1], joints, np.arange(_LOWEST, _HIGHEST, _COARSE))
-    if polar:
-        fine = np.linspace(polar[0][0] - _COARSE, polar[-1][0] + _COARSE, _POINTS)
-        polar = _polar(air, mixing[:, 1], joints, fine)
-    most_lift = polar[-1][1] if polar else 0.0
-    if most_lift <= 0.0:
+    used = [k for k in range(len(joints)) if np.abs(mixing[k]).any()]
+    deflects = np.zeros(len(machine.channels), dtype=bool)
+    deflects[[machine.joints[k].channel for k in used]] = True
+    polar = air.search.polar(deflects, _POINTS)
+    if not polar:
         raise ConfigError(
-            f"has no lift at any angle of attack from {_LOWEST:g} to {_HIGHEST:g} rad "
-            "at which its surfaces balance its pitch",
+            "has no lift at any angle of attack at which its surfaces balance its moments",
             field="vehicle",
             value=vehicle.name,
         )
-    least = math.sqrt(2.0 * weight / (density * most_lift))
-    alpha, lift, drag = (tuple(column) for column in zip(*polar, strict=True))
+    alpha, lift, drag = (
+        tuple(column) for column in zip(*[(p.alpha - air.turned, p.lift, p.drag) for p in polar], strict=True)
+    )
+    least = air.search.speed_of(lift[-1])
+    air.set_blades(full, _TRIM * least)
     most = _most_airspeed(air, full, (lift, drag), weight, least, vehicle.name)
-    trim = 1.4 * least
+    trim = _TRIM * least
     thrust = tuple(air.thrust(full, share, trim) for share in _SHARES)
     alpha_0 = float(np.interp(weight / (0.5 * density * trim * trim), lift, alpha))
     damping = np.stack(
@@ -219,7 +254,6 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
     )
     by_alpha = (air.turning(alpha_0 + _STEP) - air.turning(alpha_0 - _STEP)) / (2.0 * _STEP)
     by_slip = (air.turning(alpha_0, slip=_STEP) - air.turning(alpha_0, slip=-_STEP)) / (2.0 * _STEP)
-    used = [k for k in range(len(joints)) if np.abs(mixing[k]).any()]
     lags = [float(machine.joints[k].servo.parameters.time_constant) for k in used]
     damping_x, damping_y, damping_z = (_triple(row) for row in damping)
     return PlaneFigures(
@@ -244,6 +278,8 @@ def figures_of(vehicle: MachineVehicle) -> PlaneFigures:
         idle=tuple(air.rest),
         authority=_triple(np.array(authority)),
         rotor_speed=full,
+        governed=tuple(air.governed),
+        blades=tuple(air.blades),
         brakes=len(machine.channels) - len(machine.elements) - len(joints),
         servo_lag=max(lags),
     )
@@ -310,40 +346,6 @@ def _mixing(effect: Array, lift: Array, name: str) -> Array:
     return mixing
 
 
-def _polar(
-    air: StillAir, elevator: Array, joints: Sequence[Channel], alphas: Array
-) -> list[tuple[float, float, float]]:
-    """Return angle of attack [rad], lift and drag by dynamic pressure [m^2] with pitch in balance.
-
-    It ends at the largest lift, or where surfaces reach their limits, and begins at its opposite.
-
-    Args:
-        air: The loads.
-        elevator: Deflection of each joint by angular acceleration about y.
-        joints: Channels of the joints.
-        alphas: Rising angles of attack that are looked at [rad].
-    """
-    low, high = np.array([joint.low for joint in joints]), np.array([joint.high for joint in joints])
-    rest = np.array(air.rest)
-    polar: list[tuple[float, float, float]] = []
-    for alpha in alphas.tolist():
-        wanted = 0.0
-        for _ in range(2):
-            angles = rest + elevator * wanted
-            wanted -= float(air.turning(alpha, angles=angles.tolist())[1])
-        angles = rest + elevator * wanted
-        fits = bool((angles >= low).all() and (angles <= high).all())
-        lift, drag = air.lift_and_drag(alpha, angles.tolist())
-        if not fits or (polar and lift <= polar[-1][1]):
-            if polar and polar[-1][1] > 0.0:
-                break
-            polar = []
-            continue
-        polar.append((alpha, lift, drag))
-    most = polar[-1][1] if polar else 0.0
-    return [point for point in polar if most > 0.0 and point[1] > -most]
-
-
 def _stall(air: StillAir) -> float:
     """Return the angle of attack of the largest lift with surfaces at rest [rad]."""
     alphas = np.arange(0.0, _HIGHEST, _COARSE).tolist()
@@ -363,7 +365,7 @@ def _most_airspeed(
     """Return the largest airspeed up to four times the least one at which the thrust balances the drag."""
     found = 0.0
     for airspeed in (least * np.arange(1.2, 4.0, 0.05)).tolist():
-        pressure = 0.5 * air.density * airspeed * airspeed
+        pressure = 0.5 * air.search.loads.conditions.density * airspeed * airspeed
         drag = pressure * float(np.interp(weight / pressure, *polar))
         if drag < air.thrust(full, 1.0, airspeed):
             found = airspeed

@@ -13,6 +13,7 @@ from pegasus.base.step_math import (
     cos,
     interpolate,
     length,
+    magnitude,
     maximum,
     minimum,
     norm,
@@ -52,7 +53,11 @@ _STOPPED = 1.0
 _ON_THE_WAY = 0.05
 """Pitch error beyond which the integral of the energy balance rests [rad]."""
 _STEERED = 0.7
-"""Airspeed by that of the end of a run for which its surfaces are steered."""
+"""Least airspeed by that of the end of a run for which its surfaces are steered."""
+_TAIL_UP, _TAIL_FADES = 0.9, 0.15
+"""Airspeed by that of the end of a run at which the tail is no longer held down, and from which less."""
+_HURRIED = 8.0
+"""Acceleration of a run beyond that asked for, by the wind across its line [1/s]."""
 _LED, _LED_AT_MOST = 0.05, 0.2
 """Heading of a run by the distance from its line [rad/m], and the largest one [rad]."""
 _LEFT = 0.9
@@ -119,12 +124,11 @@ def plane_law(
             own, p, motion, through, air_density, -gravity[2], bank, pitch, made.rates, elapsed
         )
         made = PlaneState(made.airspeed, made.energy, made.balance, rates)
-        root = sqrt(share)
-        command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
+        command = [*speeds_of(p, share), *[0.0 for _ in brakes], *pitched(p, share, deflections)]
     if leg.kind == RUN:
-        share, deflections = run_control(own, p, leg, motion, air_density, airspeed)
-        root, made = sqrt(share), NOTHING_YET
-        command = [p.rotor_speed[k] * root for k in rotors] + [0.0 for _ in brakes] + deflections
+        share, deflections = run_control(own, p, leg, motion, through, air_density)
+        made = NOTHING_YET
+        command = [*speeds_of(p, share), *[0.0 for _ in brakes], *pitched(p, share, deflections)]
     over = is_over(own, p, leg, track, motion, airspeed)
     fault = False
     for value in command:
@@ -137,22 +141,41 @@ def plane_law(
     return tuple(command), setpoint, made, over, Signal(over), Signal(fault)
 
 
+def speeds_of(p: PlaneFigures, share: Real) -> list[Real]:
+    """Return the speeds of the rotors at a share of the throttle [rad/s]."""
+    root = sqrt(share)
+    return [
+        p.rotor_speed[k] if p.governed[k] == 1 else p.rotor_speed[k] * root
+        for k in range(length(p.rotor_speed))
+    ]
+
+
+def pitched(p: PlaneFigures, share: Real, angles: list[Real]) -> list[Real]:
+    """Return the angles of the joints [rad] with those of blades at a share of the throttle."""
+    if 1 not in p.governed:
+        return angles
+    return [angles[k] + share * p.blades[k] for k in range(length(p.blades))]
+
+
 def run_control(
-    own: PlaneGains, p: PlaneFigures, leg: Leg, motion: Motion, air_density: Real, airspeed: Real
+    own: PlaneGains, p: PlaneFigures, leg: Leg, motion: Motion, through: Vec3, air_density: Real
 ) -> tuple[Real, list[Real]]:
     """Return the share of the throttle and the deflections of a run along the line of a leg.
 
     The surface that yaws, and a wheel that turns with it, leads back to the line; what rolls keeps it level.
-    Deflections are those of the angular acceleration at `_STEERED` of the end of the run, at any speed.
+    Both hold the moments of the air that comes from the side. A steered wheel behind the centre of mass is
+    kept on the ground by the elevator until shortly before the end of the run. Wind across the line shortens
+    the run, since no rudder holds the line for long where wheels carry little.
 
     Args:
         own: Gains.
         p: Figures of the plane.
         leg: Present leg.
         motion: State of the plane.
+        through: Velocity through the air [m/s].
         air_density: Air density [kg/m^3].
-        airspeed: Airspeed [m/s].
     """
+    airspeed = norm(through)
     x, y = leg.end[0] - leg.start[0], leg.end[1] - leg.start[1]
     size = distance(leg.start, leg.end)
     across = (x * (motion.position[1] - leg.start[1]) - y * (motion.position[0] - leg.start[0])) / size
@@ -164,14 +187,27 @@ def run_control(
     w, gain = motion.angular_velocity, own.roll_gain
     turning = gain * (gain * off - 2.0 * w[2])
     rolling = gain * (-gain * left[2] - 2.0 * w[0])
-    speed = _STEERED * leg.airspeed
+    speed = maximum(airspeed, _STEERED * leg.airspeed)
     by_pressure = 2.0 / (air_density * speed * speed)
+    # Slip of a plane that heads along the line; at low speed its wheels hold it.
+    slip = (x * through[1] - y * through[0]) / (size * speed) * (airspeed * airspeed / (speed * speed))
+    raised = clamped((_TAIL_UP * leg.airspeed - airspeed) / (_TAIL_FADES * leg.airspeed), 0.0, 1.0)
+    asked = (
+        rolling * by_pressure - p.turning_by_slip[0] * slip,
+        -own.run_press * raised * p.authority[1],
+        turning * by_pressure - p.turning_by_slip[2] * slip,
+    )
     deflections = [
-        p.idle[k] + (p.mixing[3 * k] * rolling + p.mixing[3 * k + 2] * turning) * by_pressure
+        p.idle[k]
+        + p.mixing[3 * k] * asked[0]
+        + p.mixing[3 * k + 1] * asked[1]
+        + p.mixing[3 * k + 2] * asked[2]
         for k in range(length(p.idle))
     ]
     pressure = 0.5 * air_density * airspeed * airspeed
-    thrust = p.mass * own.run_acceleration + pressure * interpolate(0.0, p.lift, p.drag)
+    wind = motion.velocity - through
+    aside = magnitude(x * wind[1] - y * wind[0]) / size
+    thrust = p.mass * (own.run_acceleration + _HURRIED * aside) + pressure * interpolate(0.0, p.lift, p.drag)
     return interpolate(thrust, p.thrust, p.share), deflections
 
 

@@ -28,6 +28,7 @@ class Wishes:
     glide_slope: float | None = None
     launch_kind: float = LAUNCH
     run_acceleration: float = 0.0
+    run_press: float = 0.0
 
 
 def paces_of(own: Wishes, p: PlaneFigures, air_density: float, g: float) -> Paces:
@@ -91,6 +92,7 @@ def gains_of(own: Wishes, p: PlaneFigures, paces: Paces, air_density: float, g: 
         rate_integral_gain=rate * attitude / 2.0,
         flare_time=2.0,
         run_acceleration=own.run_acceleration,
+        run_press=own.run_press,
     )
 
 

@@ -11,18 +11,25 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Vec3
 from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import Estimator
+from pegasus.contracts.reading import PitotReading
 from pegasus.contracts.state import Reference, VehicleState
 from pegasus.contracts.vehicle import MachineVehicle, Vehicle
 from pegasus.control.copy_values import rows_of_copies
 from pegasus.control.fixed_wing.course import Course, Courses, Maker, Paces
 from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.fixed_wing.legs import STANDING, Leg
+from pegasus.control.fixed_wing.wind import Pitot, WindState, WingAxes
 from pegasus.control.guided_commands import Command
 from pegasus.control.mission_step import arrays_of
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.placement import Copies, chosen_copies
+from pegasus.core.steady_loads import array_of
+
+_LATEST = 0.5
+"""Age of a reading of the airspeed that is used [s]."""
 
 
 @dataclass(eq=False)
@@ -107,11 +114,33 @@ class WingedController(Backend):
             self.courses(1).courses[0].along(self.trajectory, np.zeros(3), np.zeros(3), 0.0)
         self.columns: dict[str, Array] = arrays_of(self.law_state, vehicle.count)
         """State of the law by name, one row per copy."""
+        self.air: dict[str, Array] = {}
+        """Estimated wind and the airspeed sensor by name, one row per copy; empty without an estimator."""
+        self.observes = self._estimator is not None and self._estimator.air_velocity is None
+        """Whether it estimates the wind itself."""
+        if self._estimator is not None:
+            kinds = ("state", WindState), ("pitot", Pitot)
+            self.air = {
+                f"{kind}.{name}": array
+                for kind, made in kinds
+                for name, array in arrays_of(made, vehicle.count).items()
+            }
+            self.air["pitot.axis"][...] = array_of(self.flight_axes.ahead)
         self.start()
 
     def derive(self, vehicle: MachineVehicle) -> None:
         """Find `figures`, `paces` and `gains` of a vehicle; see `bind`."""
         raise NotImplementedError
+
+    @property
+    def wings(self) -> PlaneFigures:
+        """Figures of flight on the wings."""
+        raise NotImplementedError
+
+    @property
+    def flight_axes(self) -> WingAxes:
+        """Axes of flight on the wings."""
+        return WingAxes(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
     @property
     def airspeeds(self) -> tuple[float, float]:
@@ -131,8 +160,10 @@ class WingedController(Backend):
             self.mission = self.courses(count)
             self.reference = Reference.hold(np.zeros((count, 3)), np.zeros(count))
             self._waiting: dict[int, list[Maker]] = {}
-        for values in self.columns.values():
-            values[...] = 0.0
+        for name, values in (*self.columns.items(), *self.air.items()):
+            if name != "pitot.axis":
+                values[...] = 0.0
+        self._heard = -math.inf
         self.rearranged = True
         """True after a reset, until the bank has made its launches for the new arrays."""
 
@@ -140,6 +171,9 @@ class WingedController(Backend):
         """Begin the flights of copies anew, from where they stand."""
         for name in self.columns:
             self.columns[name][rows] = 0.0
+        for name in self.air:
+            if name.startswith("state."):
+                self.air[name][rows] = 0.0
         if self.mission.state is not None:
             for row in rows.tolist():
                 self._take(row, self._first_legs(row, self.mission.state), self.mission.state)
@@ -148,10 +182,27 @@ class WingedController(Backend):
         """Note time [s] and state of a step, and begin flights that are to begin."""
         mission = self.mission
         mission.time, mission.state = t, state
+        if self.air:
+            self._sense(t)
         if not mission.begun and (self._estimator is None or self._estimator.ready.all()):
             mission.begun = True
             for row in range(self._vehicle.count):
                 self._take(row, self._waiting.pop(row, []) or self._first_legs(row, state), state)
+
+    def _sense(self, t: float) -> None:
+        """Take the wind of the estimator, or the new reading of an airspeed sensor."""
+        assert self._estimator is not None
+        wind = self._estimator.air_velocity
+        if wind is not None:
+            self.air["state.wind"][...] = wind
+            return
+        for name, reading in self._vehicle.new_readings.items():
+            if isinstance(reading, PitotReading) and np.isfinite(reading.differential_pressure).all():
+                axis = np.array(getattr(self._vehicle.sensors[name], "axis", (1.0, 0.0, 0.0)))
+                self.air["pitot.axis"][...] = axis / math.sqrt(float((axis * axis).sum()))
+                self.air["pitot.pressure"][...] = reading.differential_pressure
+                self._heard = t
+        self.air["pitot.known"][...] = t - self._heard < _LATEST
 
     def go_on(self, over: Array) -> None:
         """Begin the next legs of copies whose legs are over, shape (N,)."""

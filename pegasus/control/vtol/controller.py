@@ -12,12 +12,15 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Vec3, rotate
 from pegasus.contracts.vehicle import MachineVehicle
 from pegasus.control.control_step import gains_of as parameters_of
 from pegasus.control.copy_values import rows_of_copies
 from pegasus.control.fixed_wing.course import Courses
+from pegasus.control.fixed_wing.figures import PlaneFigures
 from pegasus.control.fixed_wing.legs import DESCENT, HOVER, Leg
 from pegasus.control.fixed_wing.tuning import Wishes, gains_of, paces_of
+from pegasus.control.fixed_wing.wind import WingAxes
 from pegasus.control.fixed_wing.winged import WingedController
 from pegasus.control.geometric import GeometricController
 from pegasus.control.guided_commands import Command
@@ -125,6 +128,17 @@ class VtolController(WingedController):
             landing_speed=self.landing_speed,
         )
         """Gains that are flown."""
+
+    @property
+    def wings(self) -> PlaneFigures:
+        """Figures of flight on the wings."""
+        return self.figures.plane
+
+    @property
+    def flight_axes(self) -> WingAxes:
+        """Axes of flight on the wings."""
+        frame = Quat(*self.figures.frame)
+        return WingAxes(*(rotate(frame, Vec3(*row)) for row in np.eye(3).tolist()))
 
     @property
     def airspeeds(self) -> tuple[float, float]:

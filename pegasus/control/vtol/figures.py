@@ -8,9 +8,9 @@ import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.errors import ConfigError
+from pegasus.base.pseudo_inverse import pseudo_inverse
 from pegasus.base.step_math import Vec3
 from pegasus.contracts.vehicle import MachineVehicle
-from pegasus.control.allocation import pseudo_inverse
 from pegasus.control.fixed_wing.figures import PlaneFigures, StillAir, figures_of
 from pegasus.control.tuning import Tuning, tuning_of
 from pegasus.core.steady_loads import array_of
@@ -80,6 +80,10 @@ def vtol_figures_of(vehicle: MachineVehicle) -> tuple[VtolFigures, Tuning]:
     air = StillAir(vehicle)
     plane = figures_of(vehicle)
     machine, loads = air.machine, air.search.loads
+    if any(air.governed):
+        raise ConfigError(
+            "has rotors of variable pitch, which hover does not use", field="vehicle", value=air.name
+        )
     rotors = range(len(machine.elements))
     speeds = np.array([loads.high[e.channel] for e in machine.elements])
     idle = [float(loads.idle[joint.channel]) for joint in machine.joints]

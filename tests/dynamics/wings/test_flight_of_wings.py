@@ -238,7 +238,7 @@ def test_still_air_gives_no_energy(name):
     ("fields", "message"),
     [
         (
-            {"center_of_mass": (0.3, 0.0, 0.0)},
+            {"center_of_mass": (0.0, 2.0, 0.0)},
             r"surfaces: cannot be trimmed at any airspeed; at .* m/s .* upward",
         ),
         (
@@ -253,12 +253,18 @@ def test_aircraft_that_cannot_fly(fields, message):
         sim.add(aerosonde(**fields))
 
 
+def test_a_heavy_nose_glides():
+    """An aircraft that only a fast glide with its elevator at the limit carries would be refused."""
+    with Simulation("flat") as sim:
+        sim.add(aerosonde(center_of_mass=(0.3, 0.0, 0.0)))
+
+
 def test_speeds_that_cannot_be_trimmed():
     """A speed below stall, or without enough thrust, would give a trim, or no reason."""
     plane = Multirotor("plane")
     with pytest.raises(
         ConfigError,
-        match=r"'plane': cannot be trimmed at 5 m/s: the wings lift 5.568 N at most, it weighs 14.91 N",
+        match=r"'plane': cannot be trimmed at 5 m/s: the wings lift 5.569 N at most, it weighs 14.91 N",
     ):
         trim(plane, 5.0)
     with pytest.raises(ConfigError, match=r"at 26 m/s: .* N too little force along the flight"):
