@@ -58,6 +58,7 @@ class Flights:
             dtype=dtype,
             environment=task.environment,
             vary=task.vary,
+            world=task.world(count),
             seed=seed,
         )
         rest = task.rest_command(self.fleet)
@@ -66,6 +67,7 @@ class Flights:
         self.episodes = Episodes(
             self.fleet.state, rest[:rotors], np.zeros((count, len(rest))), np.zeros(count)
         )
+        self.episodes.senses = task.senses(self.fleet)
         self._keys, self._every = Keys(seed, count), np.ones(count, dtype=bool)
 
     @property
