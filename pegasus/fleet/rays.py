@@ -116,7 +116,8 @@ class Rays:
             raise ConfigError("must be in a world", field="fleet", remedy="give world=World(ground=0.0)")
         self._fleet, self.max_range = fleet, float(max_range)
         self.directions = given / length
-        count, real = len(given), fleet.dtype
+        count = len(given)
+        real: Any = fleet.dtype
         rows = padded(count)
         along = empty(3, rows, real)
         along[:, :count] = self.directions.T
@@ -158,7 +159,8 @@ class Rays:
 
     def _surroundings(self) -> list[tuple[str, int, Any, dict[str, Array], Array | None]]:
         """Return what rays meet: kind, number of launches, argument, arrays of all rows, and of each."""
-        fleet, real = self._fleet, self._fleet.dtype
+        fleet = self._fleet
+        real: Any = fleet.dtype
         world = fleet.world
         assert world is not None
         found: list[tuple[str, int, Any, dict[str, Array], Array | None]] = []
@@ -245,13 +247,14 @@ class DepthCamera(Rays):
         require(bool(np.isfinite(optical).all()), "lens", lens, "must fill the image")
         turn = matrix_from_quaternion(np.asarray(orientation, dtype=np.float64))
         self.resolution, self.max_depth = (int(width), int(height)), float(max_depth)
-        self._forward = optical[:, 2].astype(fleet.dtype)
+        real: Any = fleet.dtype
+        self._forward: Array = optical[:, 2].astype(real)
         # As long as the depth is at most that everywhere.
         reach = self.max_depth / float(optical[:, 2].min())
         super().__init__(fleet, optical @ turn.T, origin=position, max_range=reach)
 
     def image(self) -> Array:
-        """Return the depths [m], `max_depth` where nothing is nearer, shape (N, H, W); row 0 is the upper edge."""
-        depth = np.minimum(self.measure() * self._forward, self.max_depth)
+        """Return the depths [m], `max_depth` where nothing is nearer, shape (N, H, W); row 0 is the top."""
+        depth: Array = np.minimum(self.measure() * self._forward, self.max_depth)
         width, height = self.resolution
         return depth.reshape(-1, height, width)

@@ -33,7 +33,7 @@ def world_of_file(
 
     Args:
         world: Name of a world, path of a YAML or USD file, content of a YAML file, or a description.
-        partial: Leave out what is none of these, such as other meshes and objects that move; `left_out` names it.
+        partial: Leave out what is none of these, such as other meshes; `left_out` names it.
         near: Place of which the nearest shapes are taken, as many as a fleet can have [m], shape (3,); all if
             None.
 

@@ -74,7 +74,7 @@ class Task:
         """
         return hover_command(fleet)
 
-    def world(self, count: int) -> World | None:  # noqa: ARG002
+    def world(self, count: int) -> World | None:
         """Return what stands around N rows, as `Fleet` takes it: nothing by default.
 
         Args:
@@ -82,7 +82,7 @@ class Task:
         """
         return None
 
-    def senses(self, fleet: Fleet) -> Mapping[str, Callable[[], Array]]:  # noqa: ARG002
+    def senses(self, fleet: Fleet) -> Mapping[str, Callable[[], Array]]:
         """Return functions of what rows measure, such as depth images, by name, shape (N, ...) each.
 
         Args:

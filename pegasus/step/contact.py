@@ -1,10 +1,10 @@
 """Contact of a machine with surfaces: springs and dampers along the normal, Coulomb's friction across it.
 
 A machine touches at points, each a small sphere. After a step of free flight, the impulses of one step are
-found by sweeps over the points (projected Gauss-Seidel). Along the normal an impulse is that of a spring and a
-damper at the end of the step, by the implicit Euler method, which takes energy at any stiffness; it never
-pulls. Across it, an impulse stops the point if friction can, else it is friction times the normal one, against
-the slip. A point touches one surface, the one in which it is deepest: ground, or the shape that is nearest
+found by sweeps over the points (projected Gauss-Seidel). Along the normal an impulse is that of a spring and
+a damper at the end of the step, by the implicit Euler method, which takes energy at any stiffness; it never
+pulls. Across it, an impulse stops the point if friction can, else it is friction times the normal one,
+against the slip. A point touches one surface, the one in which it is deepest: ground, or the shape nearest
 to the middle of the machine. The energy that a turn within the step would add is taken from the motion.
 """
 

@@ -1,4 +1,4 @@
-"""Distances along rays to solid shapes and ground: of the first surface in front, from outside or from inside.
+"""Distances along rays to solid shapes and ground: of the first surface, from outside or from inside.
 
 Rays start at a place in the frame of a shape and have a direction of unit length there. Boxes, spheres,
 cylinders, frames and level ground are exact; the way to rings and terrain is found by steps that are at most
@@ -152,7 +152,7 @@ def _slab(p: Real, d: Real, half: Real) -> tuple[Real, Real]:
 
 
 def _tube(x: Real, y: Real, dx: Real, dy: Real, radius: Real) -> tuple[Real, Real]:
-    """Return the ways at which a ray enters and leaves an endless cylinder [m]; the first is larger if never."""
+    """Return the ways at which a ray enters and leaves an endless cylinder [m]; the last is less if never."""
     square = maximum(dx * dx + dy * dy, TINY * TINY)
     middle = -(x * dx + y * dy) / square
     a, b = x + dx * middle, y + dy * middle

@@ -1,4 +1,4 @@
-"""Tests of turbulence in fleets: that of a simulation, the same again after a reset, other gusts for each row."""
+"""Tests of turbulence in fleets: that of a simulation, repeated by a reset, other gusts for each row."""
 
 import numpy as np
 import pytest

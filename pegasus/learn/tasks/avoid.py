@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from pegasus.optics.lens import Pinhole
 class AvoidObstacles(Task):
     """Fly along a lane with pillars to a place at its end, by the images of a depth camera that looks forward.
 
-    Pillars stand elsewhere in each episode. Touching one or the ground, or leaving the lane, ends the episode
+    Pillars stand elsewhere in each episode. Touching one or the ground, or leaving the lane, ends an episode
     as failed; coming near the place at its end finishes it.
     """
 
