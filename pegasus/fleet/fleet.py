@@ -20,6 +20,7 @@ from pegasus.fleet.columns import columns_of, planar, view
 from pegasus.fleet.derivatives import Reverse
 from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
+from pegasus.fleet.sensing import Sensors
 from pegasus.fleet.world import World
 from pegasus.fleet.world_files import world_of_file
 from pegasus.model.machine import Channel
@@ -80,6 +81,8 @@ class Fleet:
             draw from, an array with one entry per row, or a distribution.
         world: Ground, terrain and shapes that rows touch, the same for all or their own; or the name or path
             of a world file, of which all must be such shapes, see `world_of_file`. None for open air.
+        sensors: Sensors of each row by name, such as `{"imu": IMU()}`: those that a step function computes,
+            an IMU or odometry with its delay; see `readings`.
         seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only, turbulence
             on seed, vehicle and row.
 
@@ -91,6 +94,9 @@ class Fleet:
     """State of the rows, live: what is written there is the state of the next step."""
     command: Array
     """Commands of the rows, live, shape (N, U); see `inputs`."""
+    readings: Mapping[str, Mapping[str, Array]]
+    """Last readings of the sensors by name and field, such as `readings["imu"]["specific_force"]`, live,
+    shape (N, ...) each: of the state before the last step, as in a simulation, with their time `stamp` [s]."""
     _launch: Callable[[int], None]
     _reverse: Reverse | None
 
@@ -106,6 +112,7 @@ class Fleet:
         environment: Environment | None = None,
         vary: Vary | None = None,
         world: World | str | Path | None = None,
+        sensors: Sensors | None = None,
         seed: int = 0,
     ) -> None:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1
@@ -125,7 +132,7 @@ class Fleet:
         """What stands around; None for open air."""
         self._model = FleetModel(
             *(model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)),
-            around,
+            *(around, sensors or {}),
         )
         arguments = self._model.arguments
         made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
@@ -134,6 +141,7 @@ class Fleet:
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
         parameters = [a for a in self._model.parameters if a is not None]
+        parameters += self._model.sensors.parameters
         numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
@@ -290,6 +298,8 @@ class Fleet:
         self._reverse = None
         self._launch = self._program.launch({**columns, **tables}, self.count)
         views = {name: view(values, self._widths[name], self.count) for name, values in columns.items()}
+        given = self._model.sensors.given
+        self.readings = {s: {f: views[c] for f, c in parts.items()} for s, parts in given.items()}
         none: Array = np.zeros((self.count, 0))
         self.state = FleetState(**{name: views.get(name, none) for name in FleetState.__dataclass_fields__})
         self.command, self._command = views["command"], columns["command"]

@@ -26,6 +26,7 @@ from pegasus.environment import Environment
 from pegasus.environment.samples import SampledLaws, models_in_numpy
 from pegasus.environment.turbulence import Filters
 from pegasus.fleet.levels import Pilot, Piloted, inputs_of, pilot_of
+from pegasus.fleet.sensing import FleetSensors, Sensors
 from pegasus.fleet.step import FleetStep, Gusts, Limits, Link
 from pegasus.fleet.touches import touches_of
 from pegasus.fleet.world import World, WorldArguments
@@ -56,6 +57,7 @@ class FleetModel:
         vary: Parameters that differ between rows.
         seed: Seed of drawn ones, and of turbulence.
         world: What stands around; None for open air.
+        sensors: Sensors by name.
 
     Raises:
         ConfigError: If it cannot fly, or a law of it is not compiled.
@@ -71,6 +73,7 @@ class FleetModel:
         vary: Vary,
         seed: int,
         world: World | None,
+        sensors: Sensors,
     ) -> None:
         if environment.wind.turbulence is not None:
             # Its own random numbers, those of a simulation with this seed.
@@ -117,6 +120,9 @@ class FleetModel:
         self.around = None if world is None else WorldArguments(world, count, touches_of(vehicle))
         if self.around is not None:
             self.start |= self.around.values()
+        vehicle.physics_rate = rate
+        self.sensors = FleetSensors(sensors, vehicle, environment, rate, count, seed)
+        self.start |= self.sensors.start
         self.start["row"] = np.arange(count, dtype=np.float64).reshape(-1, 1)
         self._longest = 0
         if "delay" in self.varied:
@@ -213,6 +219,7 @@ class FleetModel:
             gusts,
             None if around is None else around.law,
             () if around is None else tuple(around.world.sets()),
+            tuple(self.sensors.plans),
         )
 
     @property
@@ -264,7 +271,9 @@ class FleetModel:
             column("step_count", int),
             None if self.environment.wind.turbulence is None else column("", Filters),
             column("row", int),
+            column("felt_gravity", Vec3) if self.sensors.plans else None,
             *(() if self.around is None else self.around.arguments),
+            *self.sensors.flat,
         ]
 
 

@@ -10,6 +10,7 @@ from pegasus.environment.local_air import Passing, air_at
 from pegasus.environment.samples import SampledLaws
 from pegasus.environment.turbulence import Filters
 from pegasus.fleet.levels import Pilot, Piloted
+from pegasus.fleet.sensing import SensorPlan, apart, size_of
 from pegasus.fleet.world import solids_of
 from pegasus.model.machine import Machine
 from pegasus.step.contact import ContactLaw, Flight, landed
@@ -85,6 +86,8 @@ class FleetStep:
     """Contact with what stands around; None for none."""
     kinds: tuple[str, ...]
     """Kinds of the shapes that stand around."""
+    sensors: tuple[SensorPlan, ...]
+    """Sensors, which measure the state before a step, as in a simulation."""
 
     def __call__(
         self,
@@ -104,6 +107,7 @@ class FleetStep:
         step_count: int,
         filters: Filters | None,
         row: int,
+        felt_gravity: Vec3 | None,
         *around: Any,
     ) -> dict[str, Any]:
         """Return the columns of a row after a step; those with names of arguments are handed on.
@@ -125,7 +129,8 @@ class FleetStep:
             step_count: Number of its steps before this one.
             filters: States of the filters of turbulence; None without it.
             row: Number of the row, which its random numbers depend on.
-            around: What stands around, see `solids_of`.
+            felt_gravity: Gravity of the last step, which sensors know [m/s^2]; None without any.
+            around: What stands around, see `solids_of`, and what the sensors have.
         """
         dt, t = 1.0 / self.rate, Real(step_count) / self.rate
         passing = None
@@ -140,6 +145,12 @@ class FleetStep:
         if supply is not None:
             lowest, highest, voltage = supply.lowest_speed, supply.highest_speed, supply.voltage
         results: dict[str, Any] = {}
+        if felt_gravity is not None:
+            felt = gravity if step_count == 0 else felt_gravity
+            senses = around[len(around) - size_of(self.sensors) :]
+            for plan, values in zip(self.sensors, apart(self.sensors, senses), strict=True):
+                results |= plan.measure(values, state, felt, t, dt, step_count)
+            results["felt_gravity"] = gravity
         if link is not None:
             command, results["link.sent"] = arrived(link, command)
         speeds = command
@@ -158,7 +169,7 @@ class FleetStep:
         end = advance(machine, state, inputs, air, None, None, None, dt)
         flight = Flight(end.free_position, end.free_orientation, end.free_velocity, end.free_angular_velocity)
         if self.contact is not None:
-            solids, friction = solids_of(self.kinds, terrain, around)
+            solids, friction = solids_of(self.kinds, terrain, around[: 2 + 3 * len(self.kinds)])
             start = Flight(state.position, state.orientation, state.velocity, state.angular_velocity)
             touched = landed(self.contact, solids, friction, machine.body, gravity, start, flight, dt)
             flight = touched.flight

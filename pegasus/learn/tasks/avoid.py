@@ -18,7 +18,7 @@ from pegasus.optics.lens import Pinhole
 
 @dataclass(kw_only=True, eq=False)
 class AvoidObstacles(Task):
-    """Fly along a lane with pillars to a place at its end, by the images of a depth camera that looks forward.
+    """Fly along a lane with pillars to a place at its end, by the images of a depth camera ahead.
 
     Pillars stand elsewhere in each episode. Touching one or the ground, or leaving the lane, ends an episode
     as failed; coming near the place at its end finishes it.
