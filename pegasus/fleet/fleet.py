@@ -96,7 +96,7 @@ class Fleet:
     """Commands of the rows, live, shape (N, U); see `inputs`."""
     readings: Mapping[str, Mapping[str, Array]]
     """Last readings of the sensors by name and field, such as `readings["imu"]["specific_force"]`, live,
-    shape (N, ...) each: of the state before the last step, as in a simulation, with their time `stamp` [s]."""
+    shape (N, ...): of the state before the last step, as in a simulation, with their time `stamp` [s]."""
     _launch: Callable[[int], None]
     _reverse: Reverse | None
 

@@ -136,7 +136,9 @@ class Rays:
                 uniform("orientation", Quat(0.0, 0.0, 0.0, 1.0)),
                 uniform("origin", Vec3(0.0, 0.0, 0.0)),
                 argument,
-                outputs=("reach",),
+                # By another name, so that compiled code has no loop over steps, out of which a compiler would
+                # take what only some rays need.
+                outputs=("reached",),
             )
             program = Program(made, real=real, planar=True)
             parts = [
@@ -146,6 +148,7 @@ class Rays:
                         **arrays,
                         **({} if own is None else {"around": own[k % len(own)]}),
                         "reach": self._reach[k],
+                        "reached": self._reach[k],
                         "position": self._position[k],
                         "orientation": self._orientation[k],
                     },

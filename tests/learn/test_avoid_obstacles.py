@@ -87,7 +87,7 @@ def test_the_end_of_the_lane(flights):
     flights.fleet.state.position[...] = flights.episodes.goal["position"] + (-0.2, 0.1, 0.0)
     outcome = flights.step(np.full((4, 4), HOVER))
     assert outcome.finished.all()
-    assert (outcome.reward > 1.5).all()
+    assert (outcome.reward > 15.0).all()
 
 
 def test_bad_parameters():

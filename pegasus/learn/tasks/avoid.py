@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.fleet import Cylinders, DepthCamera, Fleet, World
-from pegasus.learn.episodes import Draws, Episodes
+from pegasus.learn.episodes import Draws, Episodes, length
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
 from pegasus.optics.lens import Pinhole
@@ -25,7 +25,7 @@ class AvoidObstacles(Task):
     """
 
     duration: float = 8.0
-    length: float = 8.0
+    reach: float = 8.0
     """Distance of the place to fly to [m]."""
     width: float = 3.0
     """Distance of the lane's edges from its middle [m]."""
@@ -43,6 +43,8 @@ class AvoidObstacles(Task):
     """Largest tilt at the start [rad]."""
     speed: float = 0.5
     """Largest speed along each axis at the start [m/s]."""
+    pace: float = 1.5
+    """Speed at which it is to fly [m/s]."""
     precision: float = 0.5
     """Distance from the place at which it is reached [m]."""
     body: float = 0.08
@@ -69,8 +71,8 @@ class AvoidObstacles(Task):
         whole = isinstance(self.pillars, int) and 1 <= self.pillars <= 100
         require(whole, "pillars", self.pillars, "must be a whole number from 1 to 100")
         require(0 < self.radius[0] <= self.radius[1], "radius", self.radius, "must be above 0 m, least first")
-        between = 2.0 * self.clear < self.length
-        require(between, "clear", self.clear, f"must be below half of length = {self.length:g} m")
+        between = 2.0 * self.clear < self.reach
+        require(between, "clear", self.clear, f"must be below half of reach = {self.reach:g} m")
 
     def world(self, count: int) -> World:
         """Return ground and the pillars of N rows, which stand far away until episodes begin."""
@@ -98,7 +100,7 @@ class AvoidObstacles(Task):
         count, pillars = len(draws), self.pillars
         aside = 0.6 * self.width
         place, size = np.zeros((count, pillars, 3)), np.zeros((count, pillars, 3))
-        place[..., 0] = draws.uniform(self.clear, self.length - self.clear, pillars)
+        place[..., 0] = draws.uniform(self.clear, self.reach - self.clear, pillars)
         place[..., 1] = draws.uniform(-self.width, self.width, pillars)
         size[..., 0] = draws.uniform(*self.radius, pillars)
         size[..., 1] = self.ceiling
@@ -115,31 +117,35 @@ class AvoidObstacles(Task):
         }
 
     def aim(self, episodes: Episodes, draws: Draws | None, rows: BoolArray) -> None:
-        """Set the place to fly to, and note the progress towards it."""
-        episodes.make_goal(position=(3,), velocity=(3,), preview=(1, 3), missing=(), progress=())
+        """Set the place to fly to, and the velocity towards it."""
+        episodes.make_goal(position=(3,), velocity=(3,), preview=(1, 3))
         goal = episodes.goal
         if draws is not None:
-            goal["position"][rows, 0] = self.length
+            goal["position"][rows, 0] = self.reach
             goal["position"][rows, 1] = self._ends
             goal["position"][rows, 2] = self.height
             goal["preview"][rows, 0] = goal["position"][rows]
-            goal["missing"][rows] = episodes.distance[rows]
-        goal["progress"][...] = goal["missing"] - episodes.distance
-        goal["missing"][...] = episodes.distance
+        way = episodes.position_error
+        goal["velocity"][...] = way * (self.pace / np.maximum(length(way), 0.1))[:, None]
 
     def reward(self, episodes: Episodes) -> Array:
-        """Return the progress [m], less near surfaces, for turning and tilting, and for failing."""
-        near = np.maximum(0.3 - episodes.sensed("clearance"), 0.0)
-        calm = 0.004 * np.minimum(episodes.turn_rate, 20.0) + 0.02 * (1.0 - episodes.uprightness)
-        gain = episodes.goal["progress"] - 0.1 * near - calm
-        reward: Array = gain + 2.0 * self.finished(episodes) - 2.0 * self.failed(episodes)
+        """Return more for flying towards the end at its pace, calmly and apart from surfaces."""
+        slip = length(episodes.goal["velocity"] - episodes.motion.velocity)
+        missed = (
+            np.minimum(slip, 3.0)
+            + 0.03 * np.minimum(episodes.turn_rate, 20.0)
+            + 0.1 * (1.0 - episodes.uprightness)
+            + 0.05 * (episodes.action**2).mean(axis=1)
+            + 3.0 * np.maximum(0.3 - episodes.sensed("clearance"), 0.0)
+        )
+        reward: Array = 0.05 + 0.1 * (1.5 - missed) + 20.0 * self.finished(episodes)
         return reward
 
     def failed(self, episodes: Episodes) -> BoolArray:
         """Return which have hit something or left the lane."""
         place = episodes.motion.position
         aside, high = abs(place[:, 1]) > self.width, place[:, 2] > self.ceiling
-        beside = (place[:, 0] < -1.0) | (place[:, 0] > self.length + 1.0)
+        beside = (place[:, 0] < -1.0) | (place[:, 0] > self.reach + 1.0)
         failed: BoolArray = (episodes.sensed("clearance") < self.body) | aside | high | beside
         return failed
 
