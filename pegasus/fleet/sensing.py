@@ -134,7 +134,7 @@ class FleetSensors:
                 remedy="use it in a simulation; an IMU without vibration and temperature is fine",
             )
         schedule = Schedule(sensor.rate_hz, rate, name=name)
-        numerator, denominator = schedule._ratio()
+        numerator, denominator = schedule.period, schedule.number(schedule.period)
         parameters = sensor.parameters()
         delayed = "delay" in hints
         steps = sensor.delay().steps if delayed else 0
