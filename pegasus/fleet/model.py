@@ -105,7 +105,9 @@ class FleetModel:
         self.machines = [machine_of(vehicle.layout, p, diameter, channels) for p in parameters]
         self.limits = [Limits(float(p.motor.min_speed), float(p.motor.max_speed)) for p in parameters]
         self.cells: Sequence[Cells] = ()
-        self.start = {name: values[:1].reshape(1, -1) for name, values in vehicle.columns.items()}
+        self.start: dict[str, Any] = {
+            name: values[:1].reshape(1, -1) for name, values in vehicle.columns.items()
+        }
         """Values of columns by name, of all rows or of each, at the start of an episode."""
         if vehicle.battery is not None:
             self._charge(parameters)
@@ -121,6 +123,9 @@ class FleetModel:
         if self.around is not None:
             self.start |= self.around.values()
         vehicle.physics_rate = rate
+        if environment.wind.turbulence is not None:
+            key = draw_key(stream(environment.wind.turbulence.key, "turbulence", vehicle.name))
+            self.start["gust_key"] = np.array([[key]], dtype=np.uint64)
         self.sensors = FleetSensors(sensors, vehicle, environment, rate, count, seed)
         self.start |= self.sensors.start
         self.start["row"] = np.arange(count, dtype=np.float64).reshape(-1, 1)
@@ -205,9 +210,8 @@ class FleetModel:
         places = environment.gravity.parameters, environment.atmosphere.parameters, wind.parameters
         gusts, turbulence, vehicle = None, wind.turbulence, self.vehicle
         if turbulence is not None:
-            key = Word(draw_key(stream(turbulence.key, "turbulence", vehicle.name)))
             span = float(vehicle.layout.span + vehicle.spec.propeller.diameter)
-            gusts = Gusts(type(turbulence).gust_law, key, span)
+            gusts = Gusts(type(turbulence).gust_law, span)
         around = self.around
         return FleetStep(
             laws,
@@ -270,6 +274,7 @@ class FleetModel:
             column("link", Link, self._longest * len(self.inputs)) if self._longest else None,
             column("step_count", int),
             None if self.environment.wind.turbulence is None else column("", Filters),
+            None if self.environment.wind.turbulence is None else column("gust_key", Word),
             column("row", int),
             column("felt_gravity", Vec3) if self.sensors.plans else None,
             *(() if self.around is None else self.around.arguments),

@@ -57,8 +57,6 @@ class Gusts:
 
     law: Callable[..., Any]
     """Its law, such as `pegasus.environment.turbulence.dryden`."""
-    key: Word
-    """Key of its random numbers."""
     span: float
     """Width of the vehicle [m]."""
 
@@ -106,6 +104,7 @@ class FleetStep:
         link: Link | None,
         step_count: int,
         filters: Filters | None,
+        gust_key: Word | None,
         row: int,
         felt_gravity: Vec3 | None,
         *around: Any,
@@ -128,14 +127,15 @@ class FleetStep:
             link: Commands on their way; None if they arrive at once.
             step_count: Number of its steps before this one.
             filters: States of the filters of turbulence; None without it.
+            gust_key: Key of its random numbers.
             row: Number of the row, which its random numbers depend on.
             felt_gravity: Gravity of the last step, which sensors know [m/s^2]; None without any.
             around: What stands around, see `solids_of`, and what the sensors have.
         """
         dt, t = 1.0 / self.rate, Real(step_count) / self.rate
         passing = None
-        if self.gusts is not None:
-            passing = Passing(self.gusts.key, row, step_count, self.gusts.span, state.velocity)
+        if self.gusts is not None and gust_key is not None:
+            passing = Passing(gust_key, row, step_count, self.gusts.span, state.velocity)
         found = air_at(
             *(self.laws, self.places, state.position, t, self.altitude, NO_VECTOR, None, None),
             *(None if self.gusts is None else self.gusts.law, gust_parameters, filters, passing, dt),
