@@ -4,7 +4,8 @@ python benchmarks/fleet.py [ROWS]    RK4 at 500 Hz, ten steps a launch; 1000 row
 
 Shipped vehicles fly with their measured propellers in forward flight, batteries and the standard atmosphere;
 "plain" ones with models as those of crazyflow: thrust and torque by squared speed, motor lag and drag. It is
-measured beside them where it is installed (pip install crazyflow).
+measured beside them where it is installed (pip install crazyflow). Then come surroundings, sensors and
+turbulence by what they add, and depth images of 64 x 48 pixels, in millions of rays by second.
 """
 
 import importlib
@@ -21,7 +22,19 @@ from pegasus import Multirotor
 from pegasus.base.row_threads import thread_count
 from pegasus.config.files import load_vehicle
 from pegasus.dynamics import QuadraticThrust
-from pegasus.fleet import Fleet
+from pegasus.environment import DrydenWind, Environment
+from pegasus.fleet import (
+    Boxes,
+    Cylinders,
+    DepthCamera,
+    Fleet,
+    Frames,
+    Rings,
+    Spheres,
+    Terrain,
+    World,
+)
+from pegasus.sensors import IMU
 
 STEPS, REPEATS = 10, 11
 
@@ -37,9 +50,11 @@ def plain(name: str) -> Multirotor:
     return Multirotor(spec.model_copy(update={"battery": None}), thrust_curve=curve)
 
 
-def scattered(model: Any, rows: int, level: str, dtype: str) -> Callable[[], None]:
+def scattered(
+    model: Any, rows: int, level: str, dtype: str, height: float = 0.0, **more: Any
+) -> Callable[[], None]:
     """Return a function that flies rows from states and with commands of their own."""
-    fleet = Fleet(model, rows, level=level, dtype=dtype)
+    fleet = Fleet(model, rows, level=level, dtype=dtype, **more)
     vehicle = model if isinstance(model, Multirotor) else Multirotor(model)
     rng, weight = np.random.default_rng(0), vehicle.mass * 9.80665
     thrust = np.full((1, 1), weight / vehicle.rotor_count)
@@ -47,7 +62,7 @@ def scattered(model: Any, rows: int, level: str, dtype: str) -> Callable[[], Non
     tilt = rng.normal((0.0, 0.0, 0.0, 1.0), 0.1, (rows, 4))
     tilt /= np.linalg.norm(tilt, axis=1, keepdims=True)
     fleet.reset(
-        position=rng.uniform(0.0, 5.0, (rows, 3)),
+        position=rng.uniform((0.0, 0.0, height), (5.0, 5.0, 5.0 + height), (rows, 3)),
         orientation=tilt,
         velocity=rng.normal(0.0, 1.0, (rows, 3)),
         rotor_speed=hover * rng.uniform(0.9, 1.1, (rows, vehicle.rotor_count)),
@@ -108,6 +123,63 @@ def crazyflow(rows: int) -> dict[str, Callable[[], None]]:
     return dict(zip(cases, starmap(flown, cases.values()), strict=True))
 
 
+def parked(rows: int) -> Callable[[], None]:
+    """Return a function that lets rows stand on the ground."""
+    fleet = Fleet("crazyflie", rows, world=World(ground=0.0))
+    fleet.reset(position=(0.0, 0.0, 0.0075))
+    fleet.step(np.zeros(4), 100)
+
+    def stand() -> None:
+        for _ in range(STEPS):
+            fleet.step(None, STEPS)
+
+    return stand
+
+
+def solids(rows: int) -> dict[str, World]:
+    """Return surroundings by title, other ones for each row, far from where it flies."""
+    rng = np.random.default_rng(1)
+    place = rng.uniform((-20.0, -20.0, 40.0), (20.0, 20.0, 80.0), (rows, 8, 3))
+    heights = rng.uniform(0.0, 0.5, (64, 64))
+    return {
+        "ground": World(ground=0.0),
+        "terrain": World(terrain=Terrain(heights=heights, spacing=(1.0, 1.0), origin=(-32.0, -32.0))),
+        "8 spheres": World(spheres=Spheres(position=place, radius=0.5)),
+        "8 boxes": World(boxes=Boxes(position=place, lengths=(1.0, 1.0, 3.0))),
+        "8 cylinders": World(cylinders=Cylinders(position=place, radius=0.3, height=3.0)),
+        "8 frames": World(frames=Frames(position=place, width=1.2, height=1.2)),
+        "8 rings": World(rings=Rings(position=place, radius=0.6)),
+    }
+
+
+def around(rows: int) -> None:
+    """Print what surroundings, sensors and turbulence leave of the speed, and the speed of rays."""
+    windy = Environment(wind=DrydenWind(wind_at_20_ft=7.0))
+    cases: dict[str, Callable[[], None]] = {
+        "open air": scattered("crazyflie", rows, "channels", "float32", 5.0),
+        "on the ground": parked(rows),
+        "IMU": scattered("crazyflie", rows, "channels", "float32", 5.0, sensors={"imu": IMU()}),
+        "Dryden": scattered("crazyflie", rows, "channels", "float32", 5.0, environment=windy),
+    }
+    worlds = solids(rows)
+    cases |= {
+        title: scattered("crazyflie", rows, "channels", "float32", 5.0, world=world)
+        for title, world in worlds.items()
+    }
+    for title, fly in cases.items():
+        found = speed(fly, rows, time.thread_time)
+        print(f"crazyflie, {title:29} {1e-6 * found:8.2f} M/s on one core", flush=True)
+    for title, world in worlds.items():
+        fleet = Fleet("crazyflie", rows, world=world)
+        fleet.reset(position=np.random.default_rng(2).uniform((-9, -9, 56), (9, 9, 64), (rows, 3)))
+        camera, spent = DepthCamera(fleet), []
+        for _ in range(3):
+            start = time.thread_time()
+            camera.image()
+            spent.append(time.thread_time() - start)
+        print(f"depth, {title:33} {3072e-6 * rows / min(spent):8.1f} M rays/s on one core", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
@@ -130,6 +202,8 @@ def main() -> None:
                 figures = f"{1e-6 * one:8.2f} M/s on one core, {1e-6 * every:.2f} by wall on {cores}"
                 name = f"{title}, {level}, {dtype}"
                 print(f"{name:40} {figures}; made in {made:.1f} s{beside}", flush=True)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    around(rows)
 
 
 if __name__ == "__main__":

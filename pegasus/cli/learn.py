@@ -187,9 +187,11 @@ def evaluate(
         table = Table("flown in", "success", f"median {name}")
         in_core = partial(evaluate_in_core, policy, made, count=seeds, seed=seed)
         flown: dict[str, Callable[[], Result]] = {
-            "the fleet": partial(fly, file, made, count=seeds, seed=seed),
-            "the core": partial(in_core, Disturbances()),
+            "the fleet": partial(fly, file, made, count=seeds, seed=seed)
         }
+        # What stands around rows of a fleet is not in the core.
+        if made.world(1) is None:
+            flown["the core"] = partial(in_core, Disturbances())
         if disturbances != Disturbances():
             title = ", ".join(
                 text
@@ -207,10 +209,11 @@ def evaluate(
         for place, episodes in flown.items():
             results.append(result := episodes())
             table.add_row(place, f"{100 * result.success:.1f} %", f"{result.measure:.3f} {unit}")
-        fleet, core = results[:2]
-        table.add_row(
-            "gap, core to fleet",
-            f"{100 * (core.success - fleet.success):+.1f} %",
-            f"{core.measure - fleet.measure:+.3f} {unit}",
-        )
+        if len(results) > 1:
+            fleet, core = results[:2]
+            table.add_row(
+                "gap, core to fleet",
+                f"{100 * (core.success - fleet.success):+.1f} %",
+                f"{core.measure - fleet.measure:+.3f} {unit}",
+            )
     console().print(table)

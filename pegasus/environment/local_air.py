@@ -35,9 +35,9 @@ def air_at(
     field: Sequence[Vec3] | None,
     jets: Sequence[Vec3] | None,
     gust_law: Callable[..., Any] | None,
-    gust_parameters: TurbulenceParameters,
-    filters: Filters,
-    passing: Passing,
+    gust_parameters: TurbulenceParameters | None,
+    filters: Filters | None,
+    passing: Passing | None,
     dt: Real,
 ) -> dict[str, Any]:
     """Return gravity, the air of a step at a vehicle, and the state of its turbulence, by column.
@@ -60,7 +60,7 @@ def air_at(
     found = sample_at(laws, parameters, position, t, origin_altitude)
     calm = Vec3(0.0, 0.0, 0.0) if mean is None else mean
     wind = found.pop("wind_velocity", calm)
-    if gust_law is not None:
+    if gust_law is not None and gust_parameters is not None and passing is not None:
         p, steps = gust_parameters, passing.gust_step
         height, through = position[2] - p.ground, passing.velocity - wind
         flown = Passage(passing.key, passing.copy, steps, passing.span, height, through, dt)

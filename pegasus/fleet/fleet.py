@@ -1,8 +1,9 @@
-"""Fleets: many copies of a vehicle in open air, stepped by compiled code without Python between steps."""
+"""Fleets: many copies of a vehicle, stepped by compiled code without Python between steps."""
 
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -19,6 +20,9 @@ from pegasus.fleet.columns import columns_of, planar, view
 from pegasus.fleet.derivatives import Reverse
 from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
+from pegasus.fleet.sensing import Sensors
+from pegasus.fleet.world import World
+from pegasus.fleet.world_files import world_of_file
 from pegasus.model.machine import Channel
 
 _KINDS = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
@@ -47,10 +51,14 @@ class FleetState:
     reset, and disturbs no other row."""
     step_count: Array
     """Number of steps since the reset of each row, shape (N,)."""
+    contact_force: Array
+    """Mean force of all contacts over the last step in the world [N], shape (N, 3); (N, 0) in open air."""
+    clearance: Array
+    """Distance of the body's origin from the nearest surface [m], shape (N,); (N, 0) in open air."""
 
 
 class Fleet:
-    """N copies of a vehicle in open air, without sensors, backends and contacts, on all cores.
+    """N copies of a vehicle, without backends, in open air or among solid shapes, on all cores.
 
     Their step has the laws of a simulation, in double precision with the same results. Each row depends on
     itself alone.
@@ -71,7 +79,12 @@ class Fleet:
             `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
             beyond that of the environment [m/s], and `delay` of commands, up to 50 steps [s]: (low, high) to
             draw from, an array with one entry per row, or a distribution.
-        seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only.
+        world: Ground, terrain and shapes that rows touch, the same for all or their own; or the name or path
+            of a world file, of which all must be such shapes, see `world_of_file`. None for open air.
+        sensors: Sensors of each row by name, such as `{"imu": IMU()}`: those that a step function computes,
+            an IMU or odometry with its delay; see `readings`.
+        seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only, turbulence
+            on seed, vehicle and row.
 
     Raises:
         ConfigError: If an argument is not allowed, the vehicle cannot fly, or a law cannot be compiled.
@@ -81,6 +94,9 @@ class Fleet:
     """State of the rows, live: what is written there is the state of the next step."""
     command: Array
     """Commands of the rows, live, shape (N, U); see `inputs`."""
+    readings: Mapping[str, Mapping[str, Array]]
+    """Last readings of the sensors by name and field, such as `readings["imu"]["specific_force"]`, live,
+    shape (N, ...): of the state before the last step, as in a simulation, with their time `stamp` [s]."""
     _launch: Callable[[int], None]
     _reverse: Reverse | None
 
@@ -95,6 +111,8 @@ class Fleet:
         dtype: str = "float32",
         environment: Environment | None = None,
         vary: Vary | None = None,
+        world: World | str | Path | None = None,
+        sensors: Sensors | None = None,
         seed: int = 0,
     ) -> None:
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1
@@ -111,8 +129,12 @@ class Fleet:
         self.count, self.rate, self.dtype = int(count), float(rate), _KINDS[str(dtype)]
         self.level = level
         """What rows are commanded."""
+        around = world if world is None or isinstance(world, World) else world_of_file(world)
+        self.world: World | None = around
+        """What stands around; None for open air."""
         self._model = FleetModel(
-            model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)
+            *(model, level, self.count, self.rate, environment or Environment(), vary or {}, int(seed)),
+            *(around, sensors or {}),
         )
         arguments = self._model.arguments
         made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
@@ -121,6 +143,7 @@ class Fleet:
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
         parameters = [a for a in self._model.parameters if a is not None]
+        parameters += self._model.sensors.parameters
         numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
@@ -277,6 +300,8 @@ class Fleet:
         self._reverse = None
         self._launch = self._program.launch({**columns, **tables}, self.count)
         views = {name: view(values, self._widths[name], self.count) for name, values in columns.items()}
+        given = self._model.sensors.given
+        self.readings = {s: {f: views[c] for f, c in parts.items()} for s, parts in given.items()}
         none: Array = np.zeros((self.count, 0))
         self.state = FleetState(**{name: views.get(name, none) for name in FleetState.__dataclass_fields__})
         self.command, self._command = views["command"], columns["command"]

@@ -1,5 +1,6 @@
 """Models of the rows of a fleet: those of a vehicle's file, with parameters that differ between rows."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Vec3
-from pegasus.base.tracing import Argument, column, folded, shape
+from pegasus.base.random_numbers import draw_key
+from pegasus.base.step_math import Vec3, Word
+from pegasus.base.streams import stream
+from pegasus.base.tracing import Argument, column, folded, shape, uniform
 from pegasus.config.distributions import Distribution
 from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.core.aircraft import Aircraft
@@ -21,8 +24,12 @@ from pegasus.dynamics.battery_state import BatteryState
 from pegasus.dynamics.battery_step import Cells, Supply
 from pegasus.environment import Environment
 from pegasus.environment.samples import SampledLaws, models_in_numpy
+from pegasus.environment.turbulence import Filters
 from pegasus.fleet.levels import Pilot, Piloted, inputs_of, pilot_of
-from pegasus.fleet.step import FleetStep, Limits, Link
+from pegasus.fleet.sensing import FleetSensors, Sensors
+from pegasus.fleet.step import FleetStep, Gusts, Limits, Link
+from pegasus.fleet.touches import touches_of
+from pegasus.fleet.world import World, WorldArguments
 from pegasus.model.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.model.multirotor import machine_of
 from pegasus.model.rotors import require_hover
@@ -48,7 +55,9 @@ class FleetModel:
         rate: Steps per second [Hz].
         environment: Its environment.
         vary: Parameters that differ between rows.
-        seed: Seed of drawn ones.
+        seed: Seed of drawn ones, and of turbulence.
+        world: What stands around; None for open air.
+        sensors: Sensors by name.
 
     Raises:
         ConfigError: If it cannot fly, or a law of it is not compiled.
@@ -63,7 +72,13 @@ class FleetModel:
         environment: Environment,
         vary: Vary,
         seed: int,
+        world: World | None,
+        sensors: Sensors,
     ) -> None:
+        if environment.wind.turbulence is not None:
+            # Its own random numbers, those of a simulation with this seed.
+            environment = copy.deepcopy(environment)
+            environment.bind(stream(seed, "environment"))
         self.vehicle = vehicle = model if isinstance(model, Aircraft) else Aircraft(model)
         if vehicle.has_own_wrench or vehicle.variation or vehicle.count > 1:
             raise ConfigError(
@@ -90,7 +105,9 @@ class FleetModel:
         self.machines = [machine_of(vehicle.layout, p, diameter, channels) for p in parameters]
         self.limits = [Limits(float(p.motor.min_speed), float(p.motor.max_speed)) for p in parameters]
         self.cells: Sequence[Cells] = ()
-        self.start = {name: values[:1].reshape(1, -1) for name, values in vehicle.columns.items()}
+        self.start: dict[str, Any] = {
+            name: values[:1].reshape(1, -1) for name, values in vehicle.columns.items()
+        }
         """Values of columns by name, of all rows or of each, at the start of an episode."""
         if vehicle.battery is not None:
             self._charge(parameters)
@@ -102,6 +119,16 @@ class FleetModel:
         if level != "channels":
             self._pilot, self._gains["own"], self._gains["p"] = pilot_of(level, vehicle, rate)
             self.start["command"] = np.array([[channel.idle for channel in self.inputs]])
+        self.around = None if world is None else WorldArguments(world, count, touches_of(vehicle))
+        if self.around is not None:
+            self.start |= self.around.values()
+        vehicle.physics_rate = rate
+        if environment.wind.turbulence is not None:
+            key = draw_key(stream(environment.wind.turbulence.key, "turbulence", vehicle.name))
+            self.start["gust_key"] = np.array([[key]], dtype=np.uint64)
+        self.sensors = FleetSensors(sensors, vehicle, environment, rate, count, seed)
+        self.start |= self.sensors.start
+        self.start["row"] = np.arange(count, dtype=np.float64).reshape(-1, 1)
         self._longest = 0
         if "delay" in self.varied:
             lag = np.rint(self.varied["delay"] * rate)
@@ -168,11 +195,11 @@ class FleetModel:
         """
         environment, wind = self.environment, self.environment.wind
         uncompiled = models_in_numpy(environment)
-        if uncompiled or wind.turbulence is not None or wind.at_rotors is not None:
+        if uncompiled or wind.at_rotors is not None:
             raise ConfigError(
                 "must have a law for each row by itself" if uncompiled else "must be the same at all rotors",
                 field=f"environment.{uncompiled[0] if uncompiled else 'wind'}",
-                remedy="use a model with a step function, and wind without turbulence",
+                remedy="use a model with a step function, and wind that does not vary over a vehicle",
             )
         dense = self.vehicle.actuation.uses_air_density
         laws = SampledLaws(
@@ -181,7 +208,23 @@ class FleetModel:
             None if wind.calm else wind.step_function,
         )
         places = environment.gravity.parameters, environment.atmosphere.parameters, wind.parameters
-        return FleetStep(laws, places, environment.origin.altitude, self.rate, self._pilot, by_clock)
+        gusts, turbulence, vehicle = None, wind.turbulence, self.vehicle
+        if turbulence is not None:
+            span = float(vehicle.layout.span + vehicle.spec.propeller.diameter)
+            gusts = Gusts(type(turbulence).gust_law, span)
+        around = self.around
+        return FleetStep(
+            laws,
+            places,
+            environment.origin.altitude,
+            self.rate,
+            self._pilot,
+            by_clock,
+            gusts,
+            None if around is None else around.law,
+            () if around is None else tuple(around.world.sets()),
+            tuple(self.sensors.plans),
+        )
 
     @property
     def parameters(self) -> list[Argument | None]:
@@ -206,7 +249,14 @@ class FleetModel:
                         field=f"vary, row {k}",
                         remedy="use one fleet for each",
                     )
-        return [folded(name, values) if values else None for name, values in parts.items()]
+        turbulence = self.environment.wind.turbulence
+        made = [folded(name, values) if values else None for name, values in parts.items()]
+        made.append(
+            None
+            if turbulence is None
+            else uniform("gusts", turbulence.gust_parameters(self.environment.wind))
+        )
+        return [*made, None if self.around is None else self.around.terrain]
 
     @property
     def arguments(self) -> list[Any]:
@@ -223,6 +273,12 @@ class FleetModel:
             column("wind", Vec3) if "wind" in self.varied else None,
             column("link", Link, self._longest * len(self.inputs)) if self._longest else None,
             column("step_count", int),
+            None if self.environment.wind.turbulence is None else column("", Filters),
+            None if self.environment.wind.turbulence is None else column("gust_key", Word),
+            column("row", int),
+            column("felt_gravity", Vec3) if self.sensors.plans else None,
+            *(() if self.around is None else self.around.arguments),
+            *self.sensors.flat,
         ]
 
 

@@ -1,15 +1,22 @@
-"""Step of a row of a fleet: air at its place, commands, integration and battery, as one function."""
+"""Step of a row of a fleet: air at its place, commands, integration, contact and battery, as one function."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pegasus.base.step_math import NOTHING, Real, Reals, Vec3
+from pegasus.base.step_math import NOTHING, Real, Reals, Vec3, Word
 from pegasus.dynamics.battery_step import Cells, Demand, Supply, drawn, updated
-from pegasus.environment.samples import SampledLaws, sample_at
+from pegasus.environment.local_air import Passing, air_at
+from pegasus.environment.samples import SampledLaws
+from pegasus.environment.turbulence import Filters
 from pegasus.fleet.levels import Pilot, Piloted
+from pegasus.fleet.sensing import SensorPlan, apart, size_of
+from pegasus.fleet.world import solids_of
 from pegasus.model.machine import Machine
+from pegasus.step.contact import ContactLaw, Flight, landed
 from pegasus.step.integrator import advance, is_bounded
-from pegasus.step.values import Air, Inputs, State
+from pegasus.step.surroundings import Heights
+from pegasus.step.values import Air, Inputs, State, VariedAir
 
 NO_VECTOR = Vec3(NOTHING, NOTHING, NOTHING)
 
@@ -45,6 +52,16 @@ def arrived(link: Link, command: Reals) -> tuple[Reals, Reals]:
 
 
 @dataclass(frozen=True)
+class Gusts:
+    """Turbulence at a row."""
+
+    law: Callable[..., Any]
+    """Its law, such as `pegasus.environment.turbulence.dryden`."""
+    span: float
+    """Width of the vehicle [m]."""
+
+
+@dataclass(frozen=True)
 class FleetStep:
     """Step function of a row: what is the same for all rows and known when it is traced."""
 
@@ -61,6 +78,14 @@ class FleetStep:
     by_clock: bool
     """Whether the controller gets the time since its last call as the difference of two times, as in a
     simulation; in single precision that would be too coarse."""
+    gusts: Gusts | None
+    """Turbulence; None for none."""
+    contact: ContactLaw | None
+    """Contact with what stands around; None for none."""
+    kinds: tuple[str, ...]
+    """Kinds of the shapes that stand around."""
+    sensors: tuple[SensorPlan, ...]
+    """Sensors, which measure the state before a step, as in a simulation."""
 
     def __call__(
         self,
@@ -69,6 +94,8 @@ class FleetStep:
         cells: Cells | None,
         own: Any,
         p: Any,
+        gust_parameters: Any,
+        terrain: Heights | None,
         supply: Supply | None,
         piloted: Piloted | None,
         state: State,
@@ -76,6 +103,11 @@ class FleetStep:
         wind: Vec3 | None,
         link: Link | None,
         step_count: int,
+        filters: Filters | None,
+        gust_key: Word | None,
+        row: int,
+        felt_gravity: Vec3 | None,
+        *around: Any,
     ) -> dict[str, Any]:
         """Return the columns of a row after a step; those with names of arguments are handed on.
 
@@ -85,6 +117,8 @@ class FleetStep:
             cells: Parameters of its battery; None without one.
             own: Gains of its controller.
             p: Numbers of its controller, see `Pilot.speeds`.
+            gust_parameters: Parameters of turbulence.
+            terrain: Ground that is not level; None for none.
             supply: State of the battery.
             piloted: State of the controller; None without one.
             state: Its state.
@@ -92,14 +126,31 @@ class FleetStep:
             wind: Velocity of the air beyond that of the environment, world [m/s]; None for none.
             link: Commands on their way; None if they arrive at once.
             step_count: Number of its steps before this one.
+            filters: States of the filters of turbulence; None without it.
+            gust_key: Key of its random numbers.
+            row: Number of the row, which its random numbers depend on.
+            felt_gravity: Gravity of the last step, which sensors know [m/s^2]; None without any.
+            around: What stands around, see `solids_of`, and what the sensors have.
         """
         dt, t = 1.0 / self.rate, Real(step_count) / self.rate
-        found = sample_at(self.laws, self.places, state.position, t, self.altitude)
+        passing = None
+        if self.gusts is not None and gust_key is not None:
+            passing = Passing(gust_key, row, step_count, self.gusts.span, state.velocity)
+        found = air_at(
+            *(self.laws, self.places, state.position, t, self.altitude, NO_VECTOR, None, None),
+            *(None if self.gusts is None else self.gusts.law, gust_parameters, filters, passing, dt),
+        )
         gravity, density = found["gravity"], found.get("air_density", 0.0)
         lowest, highest, voltage = limits.lowest_speed, limits.highest_speed, 0.0
         if supply is not None:
             lowest, highest, voltage = supply.lowest_speed, supply.highest_speed, supply.voltage
         results: dict[str, Any] = {}
+        if felt_gravity is not None:
+            felt = gravity if step_count == 0 else felt_gravity
+            senses = around[len(around) - size_of(self.sensors) :]
+            for plan, values in zip(self.sensors, apart(self.sensors, senses), strict=True):
+                results |= plan.measure(values, state, felt, t, dt, step_count)
+            results["felt_gravity"] = gravity
         if link is not None:
             command, results["link.sent"] = arrived(link, command)
         speeds = command
@@ -110,22 +161,32 @@ class FleetStep:
                 own, p, state, command, piloted, gravity, density, elapsed
             )
         inputs = Inputs(speeds, lowest, highest, voltage, gravity, NO_VECTOR, NO_VECTOR)
-        blowing = found.get("wind_velocity", NO_VECTOR)
-        air = Air(blowing if wind is None else blowing + wind, density)
+        blowing = found["wind"] if wind is None else found["wind"] + wind
+        air = Air(blowing, density)
+        if self.gusts is not None:
+            air = VariedAir(blowing, density, found["gust_rate"], tuple(NO_VECTOR for _ in machine.elements))
+            results[""] = found[""]
         end = advance(machine, state, inputs, air, None, None, None, dt)
-        place, spin = end.free_position, 0.0
+        flight = Flight(end.free_position, end.free_orientation, end.free_velocity, end.free_angular_velocity)
+        if self.contact is not None:
+            solids, friction = solids_of(self.kinds, terrain, around[: 2 + 3 * len(self.kinds)])
+            start = Flight(state.position, state.orientation, state.velocity, state.angular_velocity)
+            touched = landed(self.contact, solids, friction, machine.body, gravity, start, flight, dt)
+            flight = touched.flight
+            results |= {"contact_force": touched.contact_force, "clearance": touched.clearance}
+        place, spin = flight.position, 0.0
         for speed in end.rotor_speed:
             spin = spin + speed
         # An infinite number times 0 is not a number, which is not equal to itself.
         far = (place[0] + place[1] + place[2] + spin) * 0.0
         fault = 0.0
-        if far != far or not is_bounded(end.free_velocity, end.free_angular_velocity):
+        if far != far or not is_bounded(flight.velocity, flight.angular_velocity):
             fault = 1.0
         results |= {
             "position": place,
-            "orientation": end.free_orientation,
-            "velocity": end.free_velocity,
-            "angular_velocity": end.free_angular_velocity,
+            "orientation": flight.orientation,
+            "velocity": flight.velocity,
+            "angular_velocity": flight.angular_velocity,
             "rotor_speed": end.rotor_speed,
             "motor_state": end.motor_state,
             "joint_angle": end.joint_angle,
@@ -137,5 +198,6 @@ class FleetStep:
             power = drawn(cells, supply, demand, dt)
             parts = {f.name: getattr(supply, f.name) for f in fields(Supply)}
             parts["work"], parts["work_steps"] = power.work, power.work_steps
-            results[""], _ = updated(cells, Supply(**parts), demand, dt)
+            found_supply, _ = updated(cells, Supply(**parts), demand, dt)
+            results |= {f.name: getattr(found_supply, f.name) for f in fields(Supply)}
         return results

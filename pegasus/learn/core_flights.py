@@ -100,7 +100,14 @@ def evaluate_in_core(
         disturbances: What differs.
         count: Number of episodes, rounded up to whole groups.
         seed: Seed of their beginnings, and of the simulation.
+
+    Raises:
+        ConfigError: If the task has surroundings of its own, which the core lacks.
     """
+    alone = task.world(1) is None
+    require(
+        alone, "task", type(task).__name__, "has surroundings, which only fleets have", "fly it in a fleet"
+    )
     count += -count % task.group
     every, origins = np.ones(count, dtype=bool), _origins(task, count)
 

@@ -1,5 +1,6 @@
 """Episodes of many rows: what tasks and observations see of them, and the random numbers that begin them."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -8,6 +9,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.elementary_arrays import sine_and_cosine
+from pegasus.base.errors import ConfigError
 from pegasus.base.random_numbers import next_keys
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -55,6 +57,8 @@ class Episodes:
     def __post_init__(self) -> None:
         self.integral: Array = np.zeros((len(self.time), 3))
         """Integrals of the vectors to the goal since the beginning, world [m s], shape (N, 3)."""
+        self.senses: Mapping[str, Callable[[], Array]] = {}
+        """Functions of what the rows measure, by name."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -86,6 +90,18 @@ class Episodes:
             rows: The rows, shape (N,).
         """
         self.integral[rows] = np.clip(self.integral + self.position_error * dt, -1.0, 1.0)[rows]
+
+    def sensed(self, name: str) -> Array:
+        """Return what the rows measure by a name, shape (N, ...).
+
+        Raises:
+            ConfigError: If nothing measures it.
+        """
+        if name not in self.senses:
+            raise ConfigError(
+                "is not measured here", field="sense", value=name, remedy="give it by `Task.senses`"
+            )
+        return self.senses[name]()
 
     @property
     def position_error(self) -> Array:

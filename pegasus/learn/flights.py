@@ -60,6 +60,7 @@ class Flights:
             dtype=dtype,
             environment=task.environment,
             vary=task.vary,
+            world=task.world(count),
             seed=seed,
         )
         rest = task.rest_command(self.fleet)
@@ -70,6 +71,7 @@ class Flights:
         rotors = self.fleet.state.rotor_speed.shape[1]
         speed = rest[:rotors] if task.level == "channels" else np.full(rotors, hover_rotor_speed(self.fleet))
         self.episodes = Episodes(self.fleet.state, speed, np.zeros((count, len(rest))), np.zeros(count))
+        self.episodes.senses = task.senses(self.fleet)
         self._keys, self._every = Keys(seed, count), np.ones(count, dtype=bool)
 
     @property

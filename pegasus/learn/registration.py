@@ -16,6 +16,7 @@ TASKS: Registry[Task] = Registry(
         "race_gates": "pegasus.learn.tasks.race:RaceGates",
         "land_on_pad": "pegasus.learn.tasks.land:LandOnPad",
         "fixed_wing_waypoints": "pegasus.learn.tasks.waypoints:FixedWingWaypoints",
+        "avoid_obstacles": "pegasus.learn.tasks.avoid:AvoidObstacles",
         "swarm": "pegasus.learn.tasks.swarm:Swarm",
     },
 )

@@ -1,7 +1,7 @@
 """Tasks that policies learn: vehicle, beginning and end of episodes, observation and reward."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
-from pegasus.fleet import Fleet
+from pegasus.fleet import Fleet, World
 from pegasus.fleet.levels import LEVELS
 from pegasus.learn.commands import hover_command
 from pegasus.learn.episodes import Draws, Episodes
@@ -84,6 +84,22 @@ class Task:
             fleet: The fleet.
         """
         return hover_command(fleet)
+
+    def world(self, count: int) -> World | None:
+        """Return what stands around N rows, as `Fleet` takes it: nothing by default.
+
+        Args:
+            count: Number of rows N.
+        """
+        return None
+
+    def senses(self, fleet: Fleet) -> Mapping[str, Callable[[], Array]]:
+        """Return functions of what rows measure, such as depth images, by name, shape (N, ...) each.
+
+        Args:
+            fleet: The fleet.
+        """
+        return {}
 
     def begin(self, draws: Draws) -> Mapping[str, npt.ArrayLike]:
         """Return the states at which episodes begin, by name as in `Fleet.reset`, K rows each.

@@ -102,6 +102,11 @@ def gate_corners(episodes: Episodes) -> Array:
     return in_body(episodes, corners.reshape(len(corners), -1, 3))
 
 
+def closeness(episodes: Episodes) -> Array:
+    """Return depth images, 0 at the largest depth and 1 at the camera, row by row, shape (N, W H)."""
+    return episodes.sensed("closeness")
+
+
 def neighbours(episodes: Episodes) -> Array:
     """Return the vectors to the other vehicles of the swarm, world [m], shape (N, 3 K)."""
     ways = episodes.goal["neighbours"] - episodes.motion.position[:, None]
@@ -119,7 +124,7 @@ LAWS: Mapping[str, Law] = {
     for law in (
         *(position_error, position_integral, velocity_error, rotation, velocity, angular_velocity),
         *(rotor_speed, action, preview, upward, body_velocity, body_preview, gate_corners),
-        *(neighbours, neighbour_velocities),
+        *(closeness, neighbours, neighbour_velocities),
     )
 }
 """Terms by the names that files of policies have."""
