@@ -18,6 +18,7 @@ from pegasus.base.errors import AutopilotError, ConfigError, package_error
 from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
+from pegasus.cli.identification import identify
 from pegasus.cli.learn import evaluate, train
 from pegasus.cli.make import dataset, make
 from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
@@ -44,6 +45,7 @@ app.command()(dataset)
 app.command()(view)
 app.command()(train)
 app.command()(evaluate)
+app.command()(identify)
 
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.base.tracing import uniform_values
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
@@ -69,8 +68,8 @@ class Fleet:
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
             `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
-            beyond that of the environment [m/s], and `delay` of commands, up to 50 steps [s]: (low, high) to
-            draw from, an array with one entry per row, or a distribution.
+            beyond that of the environment [m/s], `push`, a force in the world [N], and `delay` of commands, up to
+            50 steps [s]: (low, high) to draw from, an array with one entry per row, or a distribution.
         seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only.
 
     Raises:
@@ -118,8 +117,7 @@ class Fleet:
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
-        parameters = [a for a in self._model.parameters if a is not None]
-        numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
+        numbers = self._model.numbers
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""

@@ -75,6 +75,7 @@ class FleetStep:
         command: Reals,
         wind: Vec3 | None,
         link: Link | None,
+        push: Vec3 | None,
         step_count: int,
     ) -> dict[str, Any]:
         """Return the columns of a row after a step; those with names of arguments are handed on.
@@ -91,6 +92,7 @@ class FleetStep:
             command: Its commands.
             wind: Velocity of the air beyond that of the environment, world [m/s]; None for none.
             link: Commands on their way; None if they arrive at once.
+            push: Force on its centre of mass, world [N]; None for none.
             step_count: Number of its steps before this one.
         """
         dt, t = 1.0 / self.rate, Real(step_count) / self.rate
@@ -109,7 +111,9 @@ class FleetStep:
             speeds, results["pilot"] = self.pilot.speeds(
                 own, p, state, command, piloted, gravity, density, elapsed
             )
-        inputs = Inputs(speeds, lowest, highest, voltage, gravity, NO_VECTOR, NO_VECTOR)
+        inputs = Inputs(
+            speeds, lowest, highest, voltage, gravity, NO_VECTOR if push is None else push, NO_VECTOR
+        )
         blowing = found.get("wind_velocity", NO_VECTOR)
         air = Air(blowing if wind is None else blowing + wind, density)
         end = advance(machine, state, inputs, air, None, None, None, dt)
