@@ -10,6 +10,7 @@ import yaml
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.config.settings import names
 from pegasus.fleet.fitted import changes_of
 
 if TYPE_CHECKING:
@@ -73,11 +74,8 @@ class Identification:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Content of a vehicle's file with the told values, over that of the vehicle."""
-        return {
-            "extends": str(self.file) if self.file is not None else self.vehicle,
-            **changes_of(self.changes),
-        }
+        """Fields of a vehicle's file with the told values."""
+        return changes_of(self.changes)
 
     def write(self, path: str | Path, *, extends: str | None = None) -> None:
         """Write a vehicle's file with the told values, which extends that of the vehicle.
@@ -87,17 +85,22 @@ class Identification:
             extends: Name or path of the extended file; by default the path from the new one to it.
 
         Raises:
-            ConfigError: If it cannot be written.
+            ConfigError: If it cannot be written, or the vehicle has no file and none to extend is given.
         """
         path = Path(path)
         base = extends
-        if base is None:
-            base = self.vehicle if self.file is None else os.path.relpath(self.file, path.parent)
+        if base is None and self.file is None:
+            raise ConfigError(
+                "is required: the vehicle has no file", field="extends", remedy="name the vehicle to extend"
+            )
+        if base is None and self.file is not None:
+            shipped = self.file.stem in names("vehicles") and self.file.stem == self.vehicle
+            base = self.vehicle if shipped else os.path.relpath(self.file, path.parent)
         text = f"# Fitted to {self.record}: {self.windows} windows.\n"
         for e in self.estimates:
             if e.sigma is not None:
                 text += f"# {e.name} = {e.value:.6g} +- {e.sigma:.2g}{f' {e.unit}' if e.unit else ''}\n"
-        content = {"name": path.stem, **self.content, "extends": base}
+        content = {"name": path.stem, "extends": base, **self.content}
         text += yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
         try:
             path.write_text(text, encoding="utf-8")

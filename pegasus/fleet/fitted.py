@@ -104,12 +104,12 @@ class Fitted:
         """Values of the file by field."""
         for name in names:
             try:
+                if (name == "lag" or name.startswith("motor.")) and not motors:
+                    raise ConfigError(
+                        "cannot be told: the log holds measured rotor speeds in place of commands",
+                        remedy="fit it from a log with commands",
+                    )
                 for found in _fields_of(vehicle, name):
-                    if found.path.startswith("motor.") and not motors:
-                        raise ConfigError(
-                            "cannot be told: the log holds measured rotor speeds in place of commands",
-                            remedy="fit it from a log with commands",
-                        )
                     self._add(found)
             except ConfigError as error:
                 raise error.about(f"fit, {name}" if error.field is None else f"fit, {error.field}") from None

@@ -19,6 +19,7 @@ from pegasus.fleet.fitted import Fitted
 from pegasus.fleet.measurements import BIAS, NOISE, Path, biases_of, places_of, residuals
 from pegasus.fleet.records import FlightRecord, Measured
 from pegasus.fleet.shooting import Flown, Shooting, Windows
+from pegasus.model.machine import Element
 
 _GUESS = {"position": 1.0, "orientation": 0.3, "velocity": 2.0, "angular_velocity": 2.0, "joint_angle": 0.05}
 """Standard deviations of the first state of a window, as far as it is known beforehand."""
@@ -117,7 +118,7 @@ class Search:
         self.prior[width:, width:] = self.unlike / self.strength**2
         self.guess = {name: values.copy() for name, values in self.start.items()}
 
-    def _elements(self) -> Sequence:
+    def _elements(self) -> Sequence[Element]:
         return self.shooting._flight._model.machines[0].elements
 
     def _commands(self, times: Array, delay: float) -> Array:
@@ -212,11 +213,11 @@ class Search:
 
     def linearise(self) -> None:
         """Compute the normal equations of each window at the present values."""
-        self.shooting.use(self.theta)
+        self.shooting.use(self.theta, slopes=True)
         windows = self._flights(self.theta, self.start, self.gust)
         flown = self.shooting.fly(windows)
-        tables = self._by_tables(flown)
-        self.shooting.use(self.theta)
+        tables = self._by_tables()
+        self.shooting.use(self.theta, slopes=True)
         size, count = self.shooting.width, len(self.fitted.parameters)
         own = len(self.prior)
         whole = own + count + len(self.bias)
@@ -245,7 +246,7 @@ class Search:
                 self.matrix[w, :own, :own] += self.prior
                 self.vector[w, :own] -= self.prior @ from_guess[w]
 
-    def _by_tables(self, flown: Flown) -> dict[int, Array]:
+    def _by_tables(self) -> dict[int, Array]:
         """Return derivatives of flights by factors of tables, by central differences, (W, L + 1, S) each."""
         found = {}
         for k, p in enumerate(self.fitted.parameters):

@@ -99,7 +99,8 @@ class Shooting:
         """Number of changes of a state S."""
         self._slopes: list[dict[str, Array]] = []
         self._varying = fleet
-        self.use(fitted.start)
+        self._used: tuple[Array, bool] | None = None
+        self.use(fitted.start, slopes=True)
 
     def _probe(self, theta: Array) -> tuple[dict[str, Array], Array]:
         """Return what differs between the rows that give derivatives by differences, and their parameters."""
@@ -110,20 +111,34 @@ class Shooting:
         vary |= {name: np.zeros((count, 3)) for name, takes_part in more.items() if takes_part}
         return vary, rows
 
-    def use(self, theta: Array) -> None:
+    def use(self, theta: Array, *, slopes: bool = False) -> None:
         """Take values of the parameters.
 
         Args:
             theta: The values, shape (P,).
+            slopes: Whether derivatives will be asked for.
 
         Raises:
             ConfigError: If a value is not allowed.
         """
+        if self._used is not None and (theta == self._used[0]).all() and self._used[1] >= slopes:
+            return
         vary, rows = self._probe(theta)
+        if not slopes:
+            # A second row with all parameters changed has the same columns.
+            few = [0, len(rows)]
+            rows = np.vstack([rows, rows[1::2].max(axis=0)])[few]
+            each = [self.fitted.values(row) for row in rows]
+            vary = {
+                name: np.array([one[name] for one in each]) if name in self.fitted.nominal else values[:2]
+                for name, values in vary.items()
+            }
         model = FleetModel(self.vehicle, "channels", len(rows), self.rate, self.environment, vary, 0)
         numbers = model.numbers
         fleets = [f for f in (self._flight, self._many) if f is not None]
-        self._slopes = [{} for _ in rows[0]]
+        self._used = theta.copy(), slopes
+        if slopes:
+            self._slopes = [{} for _ in rows[0]]
         for name, values in numbers.items():
             if name in self._varying._tables:
                 for fleet in fleets:
@@ -132,9 +147,9 @@ class Shooting:
                 each = values.reshape(len(values), -1)
                 for fleet in fleets:
                     fleet.columns[name][...] = fleet._start[name][...] = each[0][:, None]
-                if np.issubdtype(self._varying.columns[name].dtype, np.floating):
+                if slopes and np.issubdtype(self._varying.columns[name].dtype, np.floating):
                     self._note(name, each, rows)
-        for k, p in enumerate(self.fitted.parameters):
+        for k, p in enumerate(self.fitted.parameters if slopes else ()):
             if p.field == "wind":
                 assert p.index is not None
                 self._slopes[k]["wind"] = np.eye(3)[p.index]
