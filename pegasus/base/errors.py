@@ -17,6 +17,7 @@ _EXTRAS = {
     "pymavlink": ("pymavlink", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "pettingzoo": ("pettingzoo", "learn", "an environment of several agents"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
+    "pyulog": ("pyulog", "ulog", "a ULog"),
     "stable_baselines3": ("stable-baselines3", "learn", "training"),
     "torch": ("torch", "learn", "training"),
     "warp": ("warp-lang", "standalone", "the standalone simulator"),

@@ -195,23 +195,23 @@ def _fields_of(vehicle: Aircraft, name: str) -> list[_Field]:
             return [_Field("thrust_curve.thrust_coefficient", table, is_table=True)]
         if hasattr(curve, "thrust_constant"):
             return [_Field("thrust_curve.thrust_constant", curve.thrust_constant)]
-        raise _unknown(vehicle, name, "thrust_curve", curve)
+        raise _unknown(name, "thrust_curve", curve)
     if name == "torque_constant":
         if (table := getattr(curve, "power_coefficient", None)) is not None:
             return [_Field("thrust_curve.power_coefficient", table, is_table=True)]
         for last in ("torque_constant", "moment_ratio"):
             if getattr(curve, last, None) is not None:
                 return [_Field(f"thrust_curve.{last}", getattr(curve, last))]
-        raise _unknown(vehicle, name, "thrust_curve", curve)
+        raise _unknown(name, "thrust_curve", curve)
     if name == "drag":
         for last in ("coefficients", "areas"):
             if getattr(drag, last, None) is not None:
                 return [_Field(f"drag.{last}", getattr(drag, last))]
-        raise _unknown(vehicle, name, "drag", drag)
+        raise _unknown(name, "drag", drag)
     if name == "lag":
         found = [f"time_constant_{way}" for way in ("up", "down") if hasattr(motor, f"time_constant_{way}")]
         if not found:
-            raise _unknown(vehicle, name, "motor", motor)
+            raise _unknown(name, "motor", motor)
         return [_Field(f"motor.{last}", getattr(motor, last)) for last in found]
     section, _, rest = name.partition(".")
     model = getattr(vehicle, section, None) if section in MODELS else None
@@ -224,7 +224,7 @@ def _fields_of(vehicle: Aircraft, name: str) -> list[_Field]:
     if rest in ("thrust_coefficient", "power_coefficient") and section == "thrust_curve":
         return _fields_of(vehicle, "thrust_constant" if rest[0] == "t" else "torque_constant")
     if not hasattr(model, rest):
-        raise _unknown(vehicle, name, section, model)
+        raise _unknown(name, section, model)
     return [_Field(name, getattr(model, rest))]
 
 
@@ -234,7 +234,7 @@ def _known(vehicle: Aircraft) -> list[str]:
     return [f"{s}.{f.name}" for s, m in models.items() if is_dataclass(m) for f in fields(m)]
 
 
-def _unknown(vehicle: Aircraft, name: str, section: str, model: Any) -> ConfigError:
+def _unknown(name: str, section: str, model: Any) -> ConfigError:
     """Return the error of a model without a parameter."""
     if model is None:
         return ConfigError(f"the vehicle has no {section}", field=name, remedy=f"add {section} to its file")

@@ -68,8 +68,8 @@ class Fleet:
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
             `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
-            beyond that of the environment [m/s], `push`, a force in the world [N], and `delay` of commands, up to
-            50 steps [s]: (low, high) to draw from, an array with one entry per row, or a distribution.
+            beyond that of the environment [m/s], `push`, a force in the world [N], and `delay` of commands,
+            up to 50 steps [s]: (low, high) to draw from, an array with one entry per row, or a distribution.
         seed: Seed of what is drawn: values of a row depend on seed, vehicle, field and row only.
 
     Raises:
@@ -117,11 +117,11 @@ class Fleet:
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
-        numbers = self._model.numbers
+        numbers: dict[str, Array] = self._model.numbers
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
-        start = self._model.start | numbers
+        start: dict[str, Array] = self._model.start | numbers
         self._start = columns_of([c for c in every if not c.uniform], start, self.count, self.dtype)
         self._use(self._rows(self._start, np.arange(self.count)), tables)
 

@@ -1,11 +1,11 @@
 """Identification of a vehicle's parameters from the log of a flight.
 
-Multiple shooting: the flight is divided into windows, each flown by the vehicle's own compiled step from a first
-state of its own. First states, parameters and biases of sensors are those with the least sum of squares of the
-measurements' residuals, found by Gauss and Newton's method with the derivatives of the step (Bock 1983, "Recent
-Advances in Parameteridentification Techniques for O.D.E."). The variance of each source of measurements is that
-of its residuals; the covariance of the parameters is the inverse of the Gauss-Newton matrix, with the first
-states and biases eliminated.
+Multiple shooting: the flight is divided into windows, each flown by the vehicle's own compiled step from a
+first state of its own. First states, parameters and biases of sensors are those with the least sum of squares
+of the measurements' residuals, found by Gauss and Newton's method with the derivatives of the step (Bock
+1983, "Recent Advances in Parameteridentification Techniques for O.D.E."). The variance of each source of
+measurements is that of its residuals; the covariance of the parameters is the inverse of the Gauss-Newton
+matrix, with the first states and biases eliminated.
 """
 
 from collections.abc import Sequence
@@ -42,20 +42,20 @@ def identify(
 
     Args:
         record: Commands and measurements of the flight.
-        model: Name of the vehicle whose file is corrected, its path, its content, or an `Aircraft` with models of
-            its own.
+        model: Name of the vehicle whose file is corrected, its path, its content, or an `Aircraft` with
+            models of its own.
         fit: Parameters: `thrust_constant`, `torque_constant`, `drag`, `lag`, `mass`, `inertia`,
             `center_of_mass`, `wind`, `delay`, or a dotted field of the file such as `motor.time_constant_up`.
         window: Length of a window [s].
         rate: Steps per second [Hz].
-        gusts: Whether the air moved, or other forces acted that no model knows: then a force in the world is an
-            unknown of each window every 0.1 s, with a correlation time of 1 s and the strength that the log tells.
-            A steady wind alone is the parameter `wind`.
+        gusts: Whether the air moved, or other forces acted that no model knows: then a force in the world is
+            an unknown of each window every 0.1 s, with a correlation time of 1 s and the strength that the
+            log tells. A steady wind alone is the parameter `wind`.
         environment: Gravity and air; by default those of a world file without any.
 
     Raises:
-        ConfigError: If the vehicle or a parameter is not known, the flight is too short, or does not tell any of
-            the parameters.
+        ConfigError: If the vehicle or a parameter is not known, the flight is too short, or does not tell any
+            of the parameters.
     """
     require(0.05 <= window <= 60.0, "window", window, "must be from 0.05 to 60 s")
     require(50.0 <= rate <= 1e4, "rate", rate, "must be from 50 to 10000 steps per second")
@@ -93,9 +93,9 @@ def _windows(record: FlightRecord, window: float, rate: float) -> tuple[Array, i
     steps = round(window * rate)
     first, length = record.start, steps / rate
     count = int((record.end - first) / length + 1e-6) if record.end > first else 0
-    starts = first + length * np.arange(count)
+    starts: Array = np.asarray(first + length * np.arange(count), dtype=np.float64)
     free = [all(t + length <= a or t >= b for a, b in record.contacts) for t in starts]
-    starts = starts[np.array(free, dtype=bool)] if count else starts
+    starts = starts[np.array(free, dtype=bool)]
     if len(starts) < 2:
         raise ConfigError(
             f"is too short: {max(record.end - first, 0.0):.2f} s with commands and poses, "
@@ -116,7 +116,9 @@ def _result(search: Search) -> Identification:
     count, parameters = len(search.fitted.parameters), search.fitted.parameters
     told = search.told(matrix)
     used = [*told, *range(count, len(matrix))]
-    inverse = np.linalg.inv(matrix[np.ix_(used, used)]) if used else np.zeros((0, 0))
+    inverse: Array = np.zeros((0, 0))
+    if used:
+        inverse = np.asarray(np.linalg.inv(matrix[np.ix_(used, used)]), dtype=np.float64)
     covariance = inverse[: len(told), : len(told)]
     if not told:
         raise ConfigError(

@@ -30,8 +30,8 @@ from pegasus.step.values import AXES, State
 
 Model = str | Path | Mapping[str, Any] | VehicleSpec | Aircraft
 Vary = Mapping[str, Any]
-"""Values by dotted field of the vehicle's file, `wind`, `push` or `delay`: (low, high) to draw from, an array with
-one entry per row, or a distribution as in `Aircraft(variation=...)`."""
+"""Values by dotted field of the vehicle's file, `wind`, `push` or `delay`: (low, high) to draw from, an array
+with one entry per row, or a distribution as in `Aircraft(variation=...)`."""
 _OF_FLEETS = {"wind": np.zeros(3), "push": np.zeros(3), "delay": np.zeros(())}
 """Fields that may differ besides those of the vehicle's file."""
 _LONGEST = 50
@@ -212,7 +212,7 @@ class FleetModel:
     def numbers(self) -> dict[str, Array]:
         """Numbers of these by the names of their columns and tables: of all rows, or shape (N, ...)."""
         made = [uniform_values(a) for a in self.parameters if a is not None]
-        return {name: x for one in made for name, x in one.items()}
+        return {name: np.asarray(x) for one in made for name, x in one.items()}
 
     @property
     def arguments(self) -> list[Any]:

@@ -11,8 +11,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import normalize
 
 Quantity = Literal["position", "orientation", "velocity", "angular_velocity", "specific_force", "rotor_speed"]
-"""What can be measured: in the world [m], as a quaternion xyzw, in the world [m/s], in the body frame [rad/s],
-in the body frame [m/s^2], in the rotors' own senses [rad/s]."""
+"""What can be measured: in the world [m], as a quaternion xyzw, in the world [m/s], in the body frame
+[rad/s], in the body frame [m/s^2], in the rotors' own senses [rad/s]."""
 WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "specific_force": 3}
 """Numbers of a measurement; those of `rotor_speed` are the rotors."""
 
@@ -74,7 +74,7 @@ class FlightRecord:
             if m.quantity not in get_args(Quantity):
                 known = ", ".join(get_args(Quantity))
                 raise ConfigError(f"must be one of {known}", field="quantity", value=m.quantity)
-            self._check(m.label, m.time, m.values, int(WIDTHS.get(m.quantity, m.values.shape[-1])))
+            self._check(m.label, m.time, m.values, WIDTHS.get(m.quantity) or int(m.values.shape[-1]))
         found = {m.quantity for m in self.measured if len(m.time) > 1}
         if "orientation" not in found or not found & {"position", "velocity"}:
             raise ConfigError(

@@ -48,8 +48,8 @@ TOLD = 0.5
 class Search:
     """Search for the least sum of squares over W windows.
 
-    Unknowns are those of each window (S of the first state, and forces of gusts at some instants), and those of
-    all: P parameters, then biases of sensors.
+    Unknowns are those of each window (S of the first state, and forces of gusts at some instants), and those
+    of all: P parameters, then biases of sensors.
     """
 
     def __init__(
@@ -137,9 +137,11 @@ class Search:
             inside = np.stack([np.interp(at, known, column) for column in total.T], axis=-1)
             early = np.minimum(at - known[0], 0.0)[..., None] * values[0]
             late = np.maximum(at - known[-1], 0.0)[..., None] * values[-1]
-            return inside + early + late
+            whole: Array = inside + early + late
+            return whole
 
-        return (sums(times - delay + dt) - sums(times - delay)) * self.rate
+        means: Array = (sums(times - delay + dt) - sums(times - delay)) * self.rate
+        return means
 
     def _value(self, field: str, theta: Array) -> Array:
         """Return the values of a field that is not of the file."""
@@ -193,7 +195,7 @@ class Search:
         apart = self._from_guess(start, gust)[self.kept]
         total = float(np.einsum("wi,ij,wj->", apart, self.prior, apart))
         total += self._bias_cost(bias)
-        for w in np.flatnonzero(self.kept):
+        for w in np.flatnonzero(self.kept).tolist():
             path = self._path(flown, w, None)
             for k, m in enumerate(self.measured):
                 r, _ = residuals(m, self.places[w][k], path)

@@ -128,9 +128,9 @@ class Shooting:
             # A second row with all parameters changed has the same columns.
             few = [0, len(rows)]
             rows = np.vstack([rows, rows[1::2].max(axis=0)])[few]
-            each = [self.fitted.values(row) for row in rows]
+            pair = [self.fitted.values(row) for row in rows]
             vary = {
-                name: np.array([one[name] for one in each]) if name in self.fitted.nominal else values[:2]
+                name: np.array([one[name] for one in pair]) if name in self.fitted.nominal else values[:2]
                 for name, values in vary.items()
             }
         model = FleetModel(self.vehicle, "channels", len(rows), self.rate, self.environment, vary, 0)

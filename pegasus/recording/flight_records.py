@@ -86,9 +86,7 @@ def _of_log(log: Log, path: Path, name: str | None, copy: int, source: Source | 
     held = bool(np.median(np.diff(commands.time)) * rate < 1.5)
     values = np.stack([series[:, copy] for series in commands.fields.values()], axis=1)
     measured = _of_sensors(log, name, copy) if source != "state" else []
-    if source is None and not any(m.quantity == "orientation" for m in measured):
-        measured = []
-    if not measured:
+    if not any(m.quantity == "orientation" for m in measured):
         require(source != "sensors", "source", source, "must be state: the log has no odometry")
         state = log[f"{name}/state"]
         measured = [_measured("state", q, state, state.time, copy) for q in _STATE]

@@ -1,4 +1,4 @@
-"""Tests of identification: known parameters from noisy logs, honest uncertainty, and what a log does not tell."""
+"""Tests of identification: known parameters from noisy logs, uncertainty, and what a log does not tell."""
 
 from pathlib import Path
 
@@ -105,7 +105,9 @@ def test_uncertainty_covers_the_truth():
     truth = {"thrust_constant": 8.54858e-6, "moment_ratio": 0.06, "time_constant_up": 0.0125}
     errors = []
     for seed in range(10):
-        found = identify(noisy(flight, seed), PLAIN_IRIS, ["thrust_constant", "torque_constant", "lag"], rate=RATE)
+        found = identify(
+            noisy(flight, seed), PLAIN_IRIS, ["thrust_constant", "torque_constant", "lag"], rate=RATE
+        )
         errors += [(found[name].value - value) / found[name].sigma for name, value in truth.items()]
     assert 8.0 < float(np.square(errors).sum()) < 69.0
     assert abs(np.mean(errors)) < 3.5 / np.sqrt(len(errors))
@@ -115,7 +117,9 @@ def test_gusts_do_not_bias_the_drag(tmp_path):
     """In a wind of 3 m/s with turbulence drag is within three standard deviations, of at most 35 %."""
     wind = [{"model": "constant", "mean_velocity": [2.5, -1.5, 0.3]}, {"model": "dryden"}]
     log = fly(tmp_path / "wind.mcap", PLAIN_IRIS, seconds=10.0, wind=wind, seed=4)
-    found = identify(record_of(log, PLAIN_IRIS), PLAIN_IRIS, ["thrust_constant", "drag"], rate=RATE, gusts=True)
+    found = identify(
+        record_of(log, PLAIN_IRIS), PLAIN_IRIS, ["thrust_constant", "drag"], rate=RATE, gusts=True
+    )
     assert found["thrust_constant"].value == pytest.approx(8.54858e-6, rel=0.01)
     for name, value in (("drag.coefficients.x", 0.5), ("drag.coefficients.y", 0.3)):
         assert abs(found[name].value - value) < 3.0 * found[name].sigma, name
@@ -135,7 +139,7 @@ def test_delay_and_wind_are_found():
 
 
 def test_what_a_log_does_not_tell_is_named():
-    """Motion knows no mass beside thrust and torque constants, inertia and drag: the last one stays, and is named."""
+    """Motion knows no mass beside thrust, torque, inertia and drag: the last one stays, and is named."""
     record = noisy(clean(str(PLAIN_IRIS), 4.0, 1.0, HOVER), 1)
     names = ["thrust_constant", "torque_constant", "drag", "inertia", "mass"]
     found = identify(record, PLAIN_IRIS, names, rate=RATE)
@@ -143,14 +147,18 @@ def test_what_a_log_does_not_tell_is_named():
     assert found["mass"].value == 1.5
     assert "thrust_curve.thrust_constant" in found["mass"].beside
     line = next(line for line in found.notes if line.startswith("mass"))
-    assert line.startswith("mass stays 1.5: the log does not tell it: it is only known together with thrust_curve")
+    assert line.startswith(
+        "mass stays 1.5: the log does not tell it: it is only known together with thrust_curve"
+    )
     assert "mass" not in found.content
 
 
 def test_a_hover_tells_no_drag():
     """Without speed there is no drag to be told: one line names it."""
     record = noisy(clean(str(PLAIN_IRIS), 3.0, 0.0, HOVER), 2)
-    with pytest.raises(ConfigError, match=r"does not tell drag.coefficients.x, .*: nothing in the flight depends"):
+    with pytest.raises(
+        ConfigError, match=r"does not tell drag.coefficients.x, .*: nothing in the flight depends"
+    ):
         identify(record, PLAIN_IRIS, ["drag"], rate=RATE)
 
 
@@ -175,7 +183,9 @@ def test_windows_that_do_not_fit_are_left_out():
 def test_derivatives_of_windows_against_differences():
     """Derivatives of a flown window by its first state and by parameters are those of central differences."""
     vehicle, rng, count, steps = Aircraft(PLAIN_IRIS), np.random.default_rng(0), 3, 20
-    fitted = Fitted(vehicle, ["thrust_constant", "torque_constant", "lag", "mass", "inertia", "center_of_mass"])
+    fitted = Fitted(
+        vehicle, ["thrust_constant", "torque_constant", "lag", "mass", "inertia", "center_of_mass"]
+    )
     shooting = Shooting(vehicle, RATE, Environment(), fitted, count, steps, pushed=True)
     attitude = rng.normal((0, 0, 0, 1), 0.2, (count, 4))
     start = {
@@ -186,7 +196,9 @@ def test_derivatives_of_windows_against_differences():
         "rotor_speed": HOVER * rng.uniform(0.9, 1.1, (count, 4)),
     }
     command = HOVER * rng.uniform(0.85, 1.15, (count, steps, 4))
-    windows = Windows(start, command, np.zeros_like(command), np.zeros(3), rng.normal(0, 1, (count, steps, 3)))
+    windows = Windows(
+        start, command, np.zeros_like(command), np.zeros(3), rng.normal(0, 1, (count, steps, 3))
+    )
     flown = shooting.fly(windows)
     by_state, by_parameter, by_force = shooting.derivatives(windows, flown, np.arange(count))
     # Drag takes a little of it away.
@@ -239,7 +251,7 @@ def test_derivatives_of_windows_against_differences():
         assert np.abs(chain[:, :, k] - expected).max() < 1e-6 * (1.0 + np.abs(expected).max()), k
 
 
-RECORD = dict(command_time=np.arange(5.0), command=np.full((5, 4), HOVER))
+RECORD = {"command_time": np.arange(5.0), "command": np.full((5, 4), HOVER)}
 POSE = [
     Measured("capture", "position", np.arange(5.0), np.zeros((5, 3))),
     Measured("capture", "orientation", np.arange(5.0), np.tile([0.0, 0.0, 0.0, 1.0], (5, 1))),
@@ -249,11 +261,17 @@ POSE = [
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"command_time": np.zeros(0), "command": np.zeros((0, 4))}, "record bad: holds no commands; give a log"),
+        (
+            {"command_time": np.zeros(0), "command": np.zeros((0, 4))},
+            "record bad: holds no commands; give a log",
+        ),
         ({"measured": POSE[:1]}, "record bad = 'position': must hold measured orientations, and positions"),
         ({"command": np.full((5, 4), np.nan)}, "command of bad, at 0 s = .*: must be finite; correct or cut"),
         ({"command": np.zeros((4, 4))}, r"command of bad = \(4, 4\): must have the shape \(5, 4\)"),
-        ({"command_time": np.array([0.0, 1, 1, 2, 3])}, "time of command of bad = 1.0: must be later than the 1 s"),
+        (
+            {"command_time": np.array([0.0, 1, 1, 2, 3])},
+            "time of command of bad = 1.0: must be later than the 1 s",
+        ),
         (
             {"measured": [*POSE, Measured("capture", "speed", np.arange(5.0), np.zeros((5, 3)))]},
             "quantity = 'speed': must be one of position",
@@ -261,7 +279,7 @@ POSE = [
     ],
 )
 def test_bad_records_are_refused(changes, line):
-    """Records without commands or attitudes, with numbers that are not finite, or in disorder, are refused."""
+    """Records without commands or attitudes, with infinite numbers, or in disorder, are refused."""
     with pytest.raises(ConfigError, match=line):
         FlightRecord(**({"name": "bad", "measured": POSE} | RECORD | changes))
 
@@ -270,12 +288,20 @@ def test_bad_records_are_refused(changes, line):
     ("fit", "options", "line"),
     [
         ([], {}, "fit: must name a parameter"),
-        (["thrust_const"], {}, "fit, thrust_const: is no parameter of this vehicle; did you mean thrust_constant"),
+        (
+            ["thrust_const"],
+            {},
+            "fit, thrust_const: is no parameter of this vehicle; did you mean thrust_constant",
+        ),
         (["drag.area"], {}, "fit, drag.area: is no parameter of LinearDrag; name one of drag.coefficients"),
         (["mass", "mass"], {}, "fit, mass: is named twice"),
         (["mass"], {"window": 0.0}, "window = 0.0: must be from 0.05 to 60 s"),
         (["mass"], {"rate": 1.0}, "rate = 1.0: must be from 50 to 10000"),
-        (["mass"], {"window": 3.0}, r"record bad: is too short: 4.00 s with commands and poses, 1 windows of 3 s"),
+        (
+            ["mass"],
+            {"window": 3.0},
+            r"record bad: is too short: 4.00 s with commands and poses, 1 windows of 3 s",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(fit, options, line):
@@ -291,7 +317,7 @@ def test_records_of_other_vehicles_are_refused():
 
 
 def test_measured_speeds_tell_no_lag():
-    """Where rotor speeds were measured in place of commands, motors are not told, and their lag does not count."""
+    """Where rotor speeds were measured in place of commands, the lag of motors cannot be told."""
     record = FlightRecord(name="speeds", measured=POSE, measured_speeds=True, **RECORD)
     with pytest.raises(ConfigError, match="fit, lag: cannot be told: the log holds measured"):
         identify(record, PLAIN_IRIS, ["lag"])

@@ -19,9 +19,9 @@ _FAST = "set SDLOG_PROFILE to 17 (default and high rate) before the flight"
 def read_ulog(path: str | Path, vehicle: Aircraft) -> FlightRecord:
     """Return a flight from a ULog of PX4 for `pegasus.fleet.identify`.
 
-    Commands are those of `actuator_motors` by the section `px4` of the vehicle's file (scale and offset), motion is
-    that of the estimator (`vehicle_local_position`, `vehicle_attitude`) and of the IMU (`sensor_combined`, else
-    `vehicle_angular_velocity`). Source: uORB messages of PX4.
+    Commands are those of `actuator_motors` by the section `px4` of the vehicle's file (scale and offset),
+    motion is that of the estimator (`vehicle_local_position`, `vehicle_attitude`) and of the IMU
+    (`sensor_combined`, else `vehicle_angular_velocity`). Source: uORB messages of PX4.
 
     Args:
         path: The file, .ulg.
