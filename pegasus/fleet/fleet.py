@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
 from pegasus.model.machine import Channel
 
-_KINDS = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
+_KINDS: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 _UNIT = 1e-3
 """Largest difference of the length of a given quaternion from 1."""
 

@@ -53,7 +53,7 @@ def test_identify_prints_a_table_and_writes_a_vehicle(tmp_path, monkeypatch, cap
         (["none.mcap", "--vehicle", PLAIN_IRIS], "none.mcap: cannot be read"),
         (["none.csv", "--vehicle", PLAIN_IRIS], "none.csv: cannot be read"),
         (["none.ulg", "--vehicle", PLAIN_IRIS], "none.ulg: is no readable ULog"),
-        (["none.mcap", "--vehicle", "irs"], "no such vehicle; did you mean iris"),
+        (["none.mcap", "--vehicle", "irs"], "vehicle = 'irs': no such vehicle; known are"),
         (
             ["none.mcap", "--vehicle", PLAIN_IRIS, "--source", "eyes"],
             "--source = 'eyes': must be sensors or state",
