@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 _EXTRAS = {
+    "ai_edge_litert": ("ai-edge-litert", "tflite", "a TensorFlow Lite file"),
     "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
     "fastcrc": ("fastcrc", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "foundation_policy": ("foundation-policy", "policy", "the policy RAPTOR"),
