@@ -16,7 +16,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.core.aircraft import Aircraft
-from pegasus.dynamics import IdealMotor
+from pegasus.dynamics import DrivenMotor, IdealMotor
 from pegasus.environment import Environment
 from pegasus.fleet.estimates import Estimate, Identification
 from pegasus.fleet.fitted import Fitted
@@ -54,8 +54,8 @@ def identify(
         environment: Gravity and air; by default those of a world file without any.
 
     Raises:
-        ConfigError: If the vehicle or a parameter is not known, the flight is too short, or does not tell any
-            of the parameters.
+        ConfigError: If the vehicle or a parameter is not known, its motors give a torque, the flight is too
+            short, or does not tell any of the parameters.
     """
     require(0.05 <= window <= 60.0, "window", window, "must be from 0.05 to 60 s")
     require(50.0 <= rate <= 1e4, "rate", rate, "must be from 50 to 10000 steps per second")
@@ -78,6 +78,14 @@ def _vehicle_of(model: Model, record: FlightRecord) -> Aircraft:
     """Return the vehicle, without a battery; with motors that obey at once if rotor speeds were measured."""
     given = model if isinstance(model, Aircraft) else Aircraft(model)
     motor = given.motor
+    kinds = [kind.motor for kind in given.parameters[0].airframe.kinds.values()]
+    if any(isinstance(m, DrivenMotor) for m in [*kinds, *([] if record.measured_speeds else [motor])]):
+        raise ConfigError(
+            "has motors that give a torque, whose inner state and supply no log holds",
+            file=given.file,
+            field="motor",
+            remedy="give a log with measured rotor speeds, or a motor first_order",
+        )
     if record.measured_speeds:
         motor = IdealMotor(max_speed=motor.max_speed, min_speed=motor.min_speed)
     if given.battery is None and motor is given.motor:

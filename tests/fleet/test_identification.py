@@ -316,6 +316,22 @@ def test_records_of_other_vehicles_are_refused():
         identify(FlightRecord(name="bad", measured=POSE, **RECORD), "typhoon_h", ["mass"])
 
 
+def test_motors_that_give_a_torque_are_refused():
+    """A log holds neither the supply nor the inner state of such a motor: one line says so."""
+    electric = {
+        "model": "electric",
+        "kv": 900.0,
+        "resistance": 0.1,
+        "nominal_voltage": 12.0,
+        "max_speed": 900.0,
+    }
+    vehicle = {"extends": str(PLAIN_IRIS), "name": "e", "motor": electric, "propeller": {"inertia": 1e-5}}
+    with pytest.raises(
+        ConfigError, match="motor: has motors that give a torque, whose inner state and supply"
+    ):
+        identify(FlightRecord(name="bad", measured=POSE, **RECORD), vehicle, ["mass"])
+
+
 def test_measured_speeds_tell_no_lag():
     """Where rotor speeds were measured in place of commands, the lag of motors cannot be told."""
     record = FlightRecord(name="speeds", measured=POSE, measured_speeds=True, **RECORD)
