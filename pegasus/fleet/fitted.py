@@ -193,8 +193,8 @@ def _fields_of(vehicle: Aircraft, name: str) -> list[_Field]:
     if name == "thrust_constant":
         if (table := getattr(curve, "thrust_coefficient", None)) is not None:
             return [_Field("thrust_curve.thrust_coefficient", table, is_table=True)]
-        if hasattr(curve, "thrust_constant"):
-            return [_Field("thrust_curve.thrust_constant", curve.thrust_constant)]
+        if (constant := getattr(curve, "thrust_constant", None)) is not None:
+            return [_Field("thrust_curve.thrust_constant", constant)]
         raise _unknown(name, "thrust_curve", curve)
     if name == "torque_constant":
         if (table := getattr(curve, "power_coefficient", None)) is not None:

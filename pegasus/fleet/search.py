@@ -310,7 +310,8 @@ class Search:
         places = np.arange(count, len(matrix))
         matrix[places, places] += self._bias_prior()
         vector[count:] -= self._bias_prior() * self.bias
-        return matrix, vector, solved[:, :, :-1], solved[:, :, -1]
+        each: Array = np.asarray(solved, dtype=np.float64)
+        return matrix, vector, each[:, :, :-1], each[:, :, -1]
 
     def told(self, matrix: Array) -> list[int]:
         """Return the parameters that the log tells, each beside those before it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,11 @@ def tflite_of(layers: Sequence[Layer]) -> bytes:
     """
     try:
         import flatbuffers
-        from ai_edge_litert import schema_py_generated as schema
+        from ai_edge_litert import schema_py_generated
     except ModuleNotFoundError as error:
         raise package_error(error) from None
+    # Its generated annotations hold None for all lists.
+    schema: Any = schema_py_generated
     graph = schema.SubGraphT()
     graph.tensors, graph.operators, model = [], [], schema.ModelT()
     # The first buffer is empty by convention.

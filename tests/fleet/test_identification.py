@@ -116,7 +116,7 @@ def test_uncertainty_covers_the_truth():
 def test_gusts_do_not_bias_the_drag(tmp_path):
     """In a wind of 3 m/s with turbulence drag is within three standard deviations, of at most 35 %."""
     wind = [{"model": "constant", "mean_velocity": [2.5, -1.5, 0.3]}, {"model": "dryden"}]
-    log = fly(tmp_path / "wind.mcap", PLAIN_IRIS, seconds=10.0, wind=wind, seed=4)
+    log = fly(tmp_path / "wind.mcap", PLAIN_IRIS, seconds=7.0, wind=wind, seed=4)
     found = identify(
         record_of(log, PLAIN_IRIS), PLAIN_IRIS, ["thrust_constant", "drag"], rate=RATE, gusts=True
     )
