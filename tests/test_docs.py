@@ -359,7 +359,7 @@ def test_tables_are_those_of_the_code(heading, cls):
 
 def test_every_command_and_option_is_described():
     """A command or option would be missing from the documentation."""
-    pages = "scenarios", "make_vehicle", "panel", "learning", "verdicts"
+    pages = "scenarios", "make_vehicle", "panel", "learning", "verdicts", "fleets"
     text = "".join((ROOT / "docs" / f"{page}.md").read_text() for page in pages)
     group = typer.main.get_command(app)
     commands = dict(group.commands)

@@ -439,6 +439,15 @@ def test_learnt_flight(example):
     assert max(example("learnt_flight").main(duration=6.0).values()) < 0.1
 
 
+def test_identify_from_log(example, tmp_path):
+    """Mass and drag would not be found from the noisy log, or the file not be written."""
+    found = example("identify_from_log").main(folder=tmp_path, seconds=10.0)
+    assert found["mass"].value == pytest.approx(2.0643, rel=0.01)
+    for name, area in (("drag.areas.x", 0.0169), ("drag.areas.y", 0.0214)):
+        assert abs(found[name].value - area) < 4.0 * found[name].sigma < 0.3 * area
+    assert yaml.safe_load((tmp_path / "x500_fitted.yaml").read_text())["extends"] == "x500"
+
+
 @pytest.mark.learn
 @pytest.mark.train
 def test_learn_to_hover(example, tmp_path):

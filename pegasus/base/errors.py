@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 _EXTRAS = {
+    "ai_edge_litert": ("ai-edge-litert", "tflite", "a TensorFlow Lite file"),
     "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
     "fastcrc": ("fastcrc", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "foundation_policy": ("foundation-policy", "policy", "the policy RAPTOR"),
@@ -17,6 +18,7 @@ _EXTRAS = {
     "pymavlink": ("pymavlink", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "pettingzoo": ("pettingzoo", "learn", "an environment of several agents"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
+    "pyulog": ("pyulog", "ulog", "a ULog"),
     "stable_baselines3": ("stable-baselines3", "learn", "training"),
     "torch": ("torch", "learn", "training"),
     "warp": ("warp-lang", "standalone", "the standalone simulator"),

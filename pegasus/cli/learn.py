@@ -217,3 +217,22 @@ def evaluate(
                 f"{core.measure - fleet.measure:+.3f} {unit}",
             )
     console().print(table)
+
+
+def export(
+    policy: Annotated[Path, typer.Argument(help="File of a policy, .onnx.")],
+    to: Annotated[str, typer.Option(help="Format: tflite, for PX4's module mc_nn_control.")] = "tflite",
+    out: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("px4"),
+) -> None:
+    """Write a policy as a TensorFlow Lite file, and as the C++ source that PX4 compiles."""
+    from pegasus.learn.policy_file import PolicyFile
+    from pegasus.learn.tflite_file import export_tflite, layers_of
+
+    if to != "tflite":
+        raise ConfigError("must be tflite", field="--to", value=to)
+    file = PolicyFile(policy)
+    written = export_tflite(policy, out)
+    print(f"{out}: {', '.join(path.name for path in written)}")
+    print("observation:", ", ".join(f"{name} x {scale:g}" for name, scale in file.description.terms))
+    if any(layer.activation == "Tanh" for layer in layers_of(file)):
+        print("mc_nn_control.cpp: add op_resolver.AddTanh() to RegisterOps")

@@ -18,7 +18,8 @@ from pegasus.base.errors import AutopilotError, ConfigError, package_error
 from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
-from pegasus.cli.learn import evaluate, train
+from pegasus.cli.identification import identify
+from pegasus.cli.learn import evaluate, export, train
 from pegasus.cli.make import dataset, make
 from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
@@ -47,6 +48,8 @@ app.command()(train)
 app.command()(evaluate)
 app.command("test")(fly_tests)
 app.command()(repro)
+app.command()(export)
+app.command()(identify)
 
 _EXIT_EXPECTATION = 1
 _EXIT_INPUT = 2

@@ -29,7 +29,8 @@ def vehicle(
         typer.Argument(help="Name of the vehicle, and of its file NAME.yaml (--from: the model's)."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Gazebo model (SDF file or its folder) to import.")
+        Path | None,
+        typer.Option("--from", help="Gazebo model (SDF, or its folder) or TOML of drone-models to import."),
     ] = None,
     models: Annotated[
         list[Path] | None,
@@ -83,7 +84,8 @@ def vehicle(
 ) -> None:
     """Create a vehicle file from size, mass, propellers, motors and battery; prompt for missing values.
 
-    With --span it is an airplane with a puller, with --from a model of Gazebo, otherwise a multirotor.
+    With --span it is an airplane with a puller, with --from a model of Gazebo or of drone-models, otherwise a
+    multirotor.
     """
     from pegasus.design.vehicle_design import thrust_to_weight_notice
     from pegasus.design.vehicle_recipe import Recipe, design_airplane, design_vehicle
@@ -133,8 +135,17 @@ def vehicle(
 
 
 def _import(source: Path, name: str | None, models: list[Path], out: Path, *, force: bool) -> None:
-    """Make a vehicle file of a Gazebo model."""
+    """Make a vehicle file of a Gazebo model, or of a TOML file of drone-models."""
+    from pegasus.config.drone_models import is_drone_model, read_drone_model
     from pegasus.design.gazebo import import_gazebo
+
+    if is_drone_model(source):
+        drone = read_drone_model(source, name=name)
+        content = {**drone.content, "name": name or drone.content["name"]}
+        text = f"# {source.name} of drone-models (University of Toronto).\n"
+        text += yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
+        _write(_target(content["name"], out, force=force), text, drone.notes)
+        return
 
     if name is not None:
         _target(name, out, force=force)

@@ -6,6 +6,7 @@ from typing import Any
 
 from pegasus.base.errors import ConfigError, did_you_mean, package_error
 from pegasus.base.system import SCENE_SUFFIXES
+from pegasus.config.drone_models import is_drone_model, read_drone_model
 from pegasus.config.environments import remote_world
 from pegasus.config.files import described_vehicle, described_world, load_vehicle, load_world
 from pegasus.config.scenario import Component, SpawnPoint, VehicleSpec, WorldSpec, parse
@@ -55,10 +56,13 @@ def vehicle_of(model: str | Path | Mapping[str, Any] | VehicleSpec) -> tuple[Veh
     """Return the description of a vehicle, and the file that it came from.
 
     Args:
-        model: Name of a shipped vehicle, path of a YAML file, its content, or a description.
+        model: Name of a shipped vehicle, path of a YAML file, its content, or a description; or a TOML file
+            of drone-models, as `FILE.toml`, or `FILE.toml:NAME` if it holds several.
     """
     if isinstance(model, VehicleSpec):
         return model, None
+    if is_drone_model(model):
+        return described_vehicle(read_drone_model(str(model)).content), None
     if isinstance(model, Mapping):
         return described_vehicle(model), None
     return load_vehicle(model)

@@ -9,7 +9,7 @@ from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
 from pegasus.dynamics.electric_motor import ElectricMotor
 from pegasus.dynamics.forward_flight import RotorThrust
 from pegasus.dynamics.ground_effect import GroundEffect
-from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
+from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor, QuadraticLagMotor
 from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.servos import Servo
 from pegasus.dynamics.thrust_curves import (
@@ -24,7 +24,12 @@ from pegasus.dynamics.variable_pitch import VariablePitchThrust
 MOTORS: Registry[Motor] = Registry(
     "motor model",
     group="pegasus.motors",
-    shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor, "electric": ElectricMotor},
+    shipped={
+        "ideal": IdealMotor,
+        "first_order": FirstOrderMotor,
+        "quadratic_lag": QuadraticLagMotor,
+        "electric": ElectricMotor,
+    },
 )
 """Motors by their name in YAML."""
 
@@ -93,6 +98,7 @@ __all__ = [
     "PolynomialThrust",
     "PropellerThrust",
     "QuadraticDrag",
+    "QuadraticLagMotor",
     "QuadraticThrust",
     "RotorThrust",
     "Servo",

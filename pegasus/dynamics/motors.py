@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Vec3, exp, magnitude
+from pegasus.base.step_math import Real, Vec3, exp, magnitude, maximum
+
+_SLOWEST = 0.01
+"""Least rate at which a speed follows its command [1/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +104,59 @@ class FirstOrderMotor(Motor):
     def time_constant(self, speed: float, torque: float, inertia: float) -> float:
         """Return the larger of `time_constant_up` and `time_constant_down` [s]."""
         return max(self.time_constant_up, self.time_constant_down)
+
+
+def quadratic_lag_motor(
+    p: "QuadraticLagMotor", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real
+) -> tuple[Real, Vec3]:
+    """Return the speed after dt of w' = a (c - w) + b (c^2 - w^2), exact for a command c held over dt.
+
+    The gap y = c - w follows y' = -r y + b y^2 with r = a + 2 b c, a logistic equation.
+    """
+    linear, quadratic = p.fall_linear, p.fall_quadratic
+    if command > speed:
+        linear, quadratic = p.rise_linear, p.rise_quadratic
+    rate = maximum(linear + 2.0 * quadratic * command, _SLOWEST)
+    left = exp(-rate * dt)
+    gap = command - speed
+    return command - gap * left / (1.0 - quadratic * gap * (1.0 - left) / rate), state
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuadraticLagMotor(Motor):
+    """Motor whose speed follows its command by a difference of first and second powers.
+
+    w' = a (c - w) + b (c^2 - w^2), with constants for rising and falling speed: the motor of drone-models
+    (University of Toronto), `rotor_dyn_coef`.
+    """
+
+    law: ClassVar[Any] = staticmethod(quadratic_lag_motor)
+
+    rise_linear: float
+    """a while the speed rises [1/s]."""
+    rise_quadratic: float = 0.0
+    """b while it rises [1/rad]."""
+    fall_linear: float
+    """a while it falls [1/s]."""
+    fall_quadratic: float = 0.0
+    """b while it falls [1/rad]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.min_speed >= 0, "min_speed", self.min_speed, "must not be below 0: it turns one way")
+        for way in ("rise", "fall"):
+            linear, quadratic = getattr(self, f"{way}_linear"), getattr(self, f"{way}_quadratic")
+            for name, value in ((f"{way}_linear", linear), (f"{way}_quadratic", quadratic)):
+                require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
+            require(linear + quadratic > 0, f"{way}_linear", linear, f"or {way}_quadratic must be above 0")
+
+    def time_constant(self, speed: float, torque: float, inertia: float) -> float:
+        """Return the larger time constant of small changes of the speed [s]."""
+        rates = (
+            self.rise_linear + 2 * self.rise_quadratic * speed,
+            self.fall_linear + 2 * self.fall_quadratic * speed,
+        )
+        return 1.0 / max(min(rates), _SLOWEST)
 
 
 @dataclass(frozen=True, kw_only=True)

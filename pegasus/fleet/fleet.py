@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.base.tracing import uniform_values
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
@@ -25,7 +24,7 @@ from pegasus.fleet.world import World
 from pegasus.fleet.world_files import world_of_file
 from pegasus.model.machine import Channel
 
-_KINDS = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
+_KINDS: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 _UNIT = 1e-3
 """Largest difference of the length of a given quaternion from 1."""
 
@@ -77,8 +76,8 @@ class Fleet:
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
             `inertia`, `center_of_mass`, `motor.time_constant_up`, `drag.areas` or `battery.charge`, `wind`
-            beyond that of the environment [m/s], and `delay` of commands, up to 50 steps [s]: (low, high) to
-            draw from, an array with one entry per row, or a distribution.
+            beyond that of the environment [m/s], `push`, a force in the world [N], and `delay` of commands,
+            up to 50 steps [s]: (low, high) to draw from, an array with one entry per row, or a distribution.
         world: Ground, terrain and shapes that rows touch, the same for all or their own; or the name or path
             of a world file, of which all must be such shapes, see `world_of_file`. None for open air.
         sensors: Sensors of each row by name, such as `{"imu": IMU()}`: those that a step function computes,
@@ -142,13 +141,11 @@ class Fleet:
         self._program = Program(made, real=self.dtype, planar=True)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
-        parameters = [a for a in self._model.parameters if a is not None]
-        parameters += self._model.sensors.parameters
-        numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
+        numbers: dict[str, Array] = self._model.numbers
         tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
-        start = self._model.start | numbers
+        start: dict[str, Array] = self._model.start | numbers
         self._start = columns_of([c for c in every if not c.uniform], start, self.count, self.dtype)
         self._use(self._rows(self._start, np.arange(self.count)), tables)
 

@@ -13,7 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Vec3, Word
 from pegasus.base.streams import stream
-from pegasus.base.tracing import Argument, column, folded, shape, uniform
+from pegasus.base.tracing import Argument, column, folded, shape, uniform, uniform_values
 from pegasus.config.distributions import Distribution
 from pegasus.config.scenario import VehicleSpec, parse
 from pegasus.core.aircraft import Aircraft
@@ -37,9 +37,9 @@ from pegasus.step.values import AXES, State
 
 Model = str | Path | Mapping[str, Any] | VehicleSpec | Aircraft
 Vary = Mapping[str, Any]
-"""Values by dotted field of the vehicle's file, `wind` or `delay`: (low, high) to draw from, an array with
-one entry per row, or a distribution as in `Aircraft(variation=...)`."""
-_OF_FLEETS = {"wind": np.zeros(3), "delay": np.zeros(())}
+"""Values by dotted field of the vehicle's file, `wind`, `push` or `delay`: (low, high) to draw from, an array
+with one entry per row, or a distribution as in `Aircraft(variation=...)`."""
+_OF_FLEETS = {"wind": np.zeros(3), "push": np.zeros(3), "delay": np.zeros(())}
 """Fields that may differ besides those of the vehicle's file."""
 _LONGEST = 50
 """Longest delay of commands [steps]."""
@@ -111,7 +111,7 @@ class FleetModel:
         """Values of columns by name, of all rows or of each, at the start of an episode."""
         if vehicle.battery is not None:
             self._charge(parameters)
-        self.start |= {name: self.varied[name] for name in ("wind",) if name in self.varied}
+        self.start |= {name: self.varied[name] for name in ("wind", "push") if name in self.varied}
         self.inputs = inputs_of(level, vehicle)
         """Commands that a row takes."""
         self._pilot: Pilot | None = None
@@ -259,6 +259,13 @@ class FleetModel:
         return [*made, None if self.around is None else self.around.terrain]
 
     @property
+    def numbers(self) -> dict[str, Array]:
+        """Numbers of these by the names of their columns and tables: of all rows, or shape (N, ...)."""
+        every = (*self.parameters, *self.sensors.parameters)
+        made = [uniform_values(a) for a in every if a is not None]
+        return {name: np.asarray(x) for one in made for name, x in one.items()}
+
+    @property
     def arguments(self) -> list[Any]:
         """Arguments of the step function: its parameters, and columns that it hands on."""
         machine = self.machines[0]
@@ -272,6 +279,7 @@ class FleetModel:
             column("command", float, len(self.inputs)),
             column("wind", Vec3) if "wind" in self.varied else None,
             column("link", Link, self._longest * len(self.inputs)) if self._longest else None,
+            column("push", Vec3) if "push" in self.varied else None,
             column("step_count", int),
             None if self.environment.wind.turbulence is None else column("", Filters),
             None if self.environment.wind.turbulence is None else column("gust_key", Word),

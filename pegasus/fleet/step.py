@@ -102,6 +102,7 @@ class FleetStep:
         command: Reals,
         wind: Vec3 | None,
         link: Link | None,
+        push: Vec3 | None,
         step_count: int,
         filters: Filters | None,
         gust_key: Word | None,
@@ -125,6 +126,7 @@ class FleetStep:
             command: Its commands.
             wind: Velocity of the air beyond that of the environment, world [m/s]; None for none.
             link: Commands on their way; None if they arrive at once.
+            push: Force on its centre of mass, world [N]; None for none.
             step_count: Number of its steps before this one.
             filters: States of the filters of turbulence; None without it.
             gust_key: Key of its random numbers.
@@ -160,7 +162,9 @@ class FleetStep:
             speeds, results["pilot"] = self.pilot.speeds(
                 own, p, state, command, piloted, gravity, density, elapsed
             )
-        inputs = Inputs(speeds, lowest, highest, voltage, gravity, NO_VECTOR, NO_VECTOR)
+        inputs = Inputs(
+            speeds, lowest, highest, voltage, gravity, NO_VECTOR if push is None else push, NO_VECTOR
+        )
         blowing = found["wind"] if wind is None else found["wind"] + wind
         air = Air(blowing, density)
         if self.gusts is not None:

@@ -4,6 +4,7 @@ from pegasus.contracts.observer import Observer
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.comparison import PathDistances, Track, compare_tracks, read_track
 from pegasus.recording.flight_data import FlightData, read_neurobem
+from pegasus.recording.flight_records import read_flight
 from pegasus.recording.foxglove_layout import write_layout
 from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.log import Log, Series
@@ -41,6 +42,7 @@ __all__ = [
     "compare_tracks",
     "make_run_folder",
     "plot_flight",
+    "read_flight",
     "read_log",
     "read_neurobem",
     "read_track",
