@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
-from pegasus.contracts.engine import BodyIds, BodyState, Contacts, Engine, RayHits
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.air import AirInputs
@@ -286,6 +286,8 @@ class VehicleManager(Collection[Aircraft]):
             vehicle: The vehicle.
         """
         contacts = self._engine.contacts()
+        if contacts is NO_CONTACTS:
+            return []
         if contacts is not self._found:
             self._found, self._contacts = contacts, contacts_by_vehicle(self._ids, contacts)
         return list(self._contacts[vehicle.name])

@@ -26,8 +26,8 @@ _ACCURACY = 1e-4
 _MOST_CONTACTS = 50
 # Distance by which a body moves between two collision checks on its path [m]: a quarter of the thinnest wall.
 _STRIDE = 0.005
-# Largest gap between shapes that counts as a bound [m]: boxes whose edges alone face each other are only found
-# when they overlap, by less than this.
+# Largest gap between shapes that counts as a bound [m]: boxes whose edges face each other are only found when
+# they overlap, by less than this.
 _WIDEST_GAP = 0.002
 
 

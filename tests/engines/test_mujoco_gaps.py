@@ -38,6 +38,6 @@ def test_gaps_end_no_flight_later_than_contacts_do(monkeypatch):
             return np.array(path)
 
     with_gaps = landing()
-    monkeypatch.setattr(Proximity, "widen", lambda self, rows: None)
+    monkeypatch.setattr(Proximity, "widen", lambda *_: None)
     assert np.array_equal(with_gaps, landing())
     assert abs(with_gaps[-1, 0, 2] - with_gaps[-2, 0, 2]) < 1e-4
