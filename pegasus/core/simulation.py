@@ -187,6 +187,8 @@ class Simulation:
         return self._playback
 
     def __repr__(self) -> str:
+        if "_changed" not in vars(self):
+            return "<Simulation that could not be made>"
         return simulation_line(self, "closed" if self._closed else self._playback.value)
 
     def _repr_html_(self) -> str:

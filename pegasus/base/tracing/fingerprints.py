@@ -181,7 +181,7 @@ class _Content:
         self._note(kind.__module__, kind.__qualname__)
         if not _is_pure(kind):
             self._read_attributes(value, kind)
-        reader = _reader_of(kind)
+        reader = _reader_of(kind)  # type: ignore[arg-type]
         if reader is not None:
             reader(self, value)
         elif any(
