@@ -128,6 +128,15 @@ class Fault:
             dt: Length of the step [s].
         """
 
+    @property
+    def alters_step(self) -> bool:
+        """Whether it has a method `actuate` or `blow`: the step then runs code for faults.
+
+        False for those of sensors and links.
+        """
+        own = type(self)
+        return own.actuate is not Fault.actuate or own.blow is not Fault.blow
+
     def blow(self, injection: "Injection") -> None:
         """Add to the column `wind_shock`.
 

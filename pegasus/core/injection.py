@@ -230,7 +230,7 @@ class VehicleFaults:
             dt: Length of the step [s].
 
         Returns:
-            Whether a fault acts.
+            Whether a fault acts that alters the step.
         """
         acting, columns = self.acting, self._vehicle.columns
         if self._acted:
@@ -241,7 +241,12 @@ class VehicleFaults:
         for injection in acting:
             injection.fault.actuate(injection, t, dt)
         self._line.pass_on(columns)
-        return True
+        return any(injection.fault.alters_step for injection in acting)
+
+    @property
+    def may_alter_step(self) -> bool:
+        """Whether there is a fault, acting or not, that alters the step."""
+        return any(injection.fault.alters_step for injection in self.injections)
 
     def _clear_effects(self) -> None:
         for name, value in NEUTRAL.items():

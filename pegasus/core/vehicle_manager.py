@@ -226,7 +226,8 @@ class VehicleManager(Collection[Aircraft]):
         Raises:
             ConfigError: If a custom law cannot be compiled.
         """
-        self._plant.prepare(1.0 / self.rate, local_air=self._air.differs, failing=self._faulty)
+        failing = [vehicle for vehicle in self._faulty if vehicle.faults.may_alter_step]
+        self._plant.prepare(1.0 / self.rate, local_air=self._air.differs, failing=failing)
 
     def audit_energy(self) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""

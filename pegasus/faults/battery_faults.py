@@ -12,6 +12,9 @@ from pegasus.contracts.vehicle import Vehicle
 class BatteryFault(Fault):
     """Base of a fault of the battery."""
 
+    alters_step = False
+    """The battery's own launch takes its shares."""
+
     def fit(self, vehicle: Vehicle) -> None:
         """Raise a ConfigError if the vehicle has no battery."""
         remedy = "give its file a battery"
