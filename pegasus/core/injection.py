@@ -10,7 +10,7 @@ from pegasus.base.components import require, require_instance
 from pegasus.contracts.fault import Fault, Injection, SensorFault
 from pegasus.contracts.fault_condition import Condition
 from pegasus.contracts.reading import Reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.columns import NEUTRAL
 from pegasus.core.command_line import CommandLine
 from pegasus.core.link_state import LinkState
@@ -43,7 +43,7 @@ class VehicleFaults:
         sensors: Its sensors.
     """
 
-    def __init__(self, vehicle: Vehicle, sensors: SensorSuite) -> None:
+    def __init__(self, vehicle: EquippedVehicle, sensors: SensorSuite) -> None:
         self._vehicle, self._sensors = vehicle, sensors
         self.injections: list[Injection] = []
         """All faults that have been injected, also those that are over."""
