@@ -27,7 +27,7 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.renderer import Images, View
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.aircraft import Aircraft, as_aircraft
 from pegasus.core.manager import manager_of
 from pegasus.core.visuals import Snapshot
@@ -261,7 +261,7 @@ class Camera(Sensor):
         fits = 0 <= readout <= period * (1 + 1e-9)
         require(fits, "row_time", self.row_time, f"must be at least 0 s and at most {longest}")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the camera to a vehicle.
 
         Args:

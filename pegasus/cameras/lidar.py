@@ -14,7 +14,7 @@ from pegasus.cameras.lidar_scan import LidarScan, PointCloud, PoseHistory, ScanC
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.manager import manager_of
 from pegasus.environment import Environment
 from pegasus.scene.scene import Entity
@@ -75,7 +75,7 @@ class Lidar(LidarModel, Sensor):
     while other vehicles have their poses of the stamp.
     """
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the lidar to a vehicle.
 
         Args:

@@ -9,7 +9,7 @@ from pegasus.base.components import require
 from pegasus.cameras.camera import Camera, CameraReading
 from pegasus.cameras.capture import Capture, draw_seeds
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.environment import Environment
 
 
@@ -47,7 +47,7 @@ class StereoCamera(Camera):
         super().__post_init__()
         require(0 < self.baseline < math.inf, "baseline", self.baseline, "must be above 0 m and finite")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Attach the cameras to a vehicle.
 
         Args:

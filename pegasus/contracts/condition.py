@@ -12,7 +12,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _COMPARISON = re.compile(
@@ -28,23 +28,23 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _speed(vehicle: Vehicle) -> Array:
+def _speed(vehicle: EquippedVehicle) -> Array:
     velocity = vehicle.state.velocity
     speed: Array = np.sqrt((velocity * velocity).sum(axis=1))
     return speed
 
 
-def _rate(vehicle: Vehicle) -> Array:
+def _rate(vehicle: EquippedVehicle) -> Array:
     rate = vehicle.state.angular_velocity
     size: Array = np.sqrt((rate * rate).sum(axis=1))
     return size
 
 
-def _battery(name: str) -> Callable[[Vehicle], Array]:
+def _battery(name: str) -> Callable[[EquippedVehicle], Array]:
     return lambda vehicle: vehicle.columns[name]
 
 
-QUANTITIES: dict[str, Callable[[Vehicle], Array]] = {
+QUANTITIES: dict[str, Callable[[EquippedVehicle], Array]] = {
     "x": lambda vehicle: vehicle.state.position[:, 0],
     "y": lambda vehicle: vehicle.state.position[:, 1],
     "height": lambda vehicle: vehicle.state.position[:, 2],
@@ -103,7 +103,7 @@ class Condition:
         """
         return cls(tuple(_comparison(part, text, field, known) for part in _AND.split(text)))
 
-    def __call__(self, vehicle: Vehicle) -> Any:
+    def __call__(self, vehicle: EquippedVehicle) -> Any:
         """Return for which copies it holds, shape (N,)."""
         return self.holds([QUANTITIES[part.quantity](vehicle) for part in self.comparisons])
 
@@ -116,7 +116,7 @@ class Condition:
         held = [part.holds(value) for part, value in zip(self.comparisons, values, strict=True)]
         return held[0] if len(held) == 1 else np.logical_and.reduce(held)
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle does not have a quantity."""
         for part in self.comparisons:
             needs = part.quantity.startswith("battery.")

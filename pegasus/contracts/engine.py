@@ -1,6 +1,7 @@
 """Contract of physics engines: bodies, wrenches, contacts, rays."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -69,10 +70,47 @@ class BodyState:
 
     @classmethod
     def zeros(cls, count: int) -> "BodyState":
-        """Return the state of `count` level, motionless bodies at the origin."""
-        orientation = np.zeros((count, 4))
-        orientation[:, 3] = 1.0
-        return cls(np.zeros((count, 3)), orientation, np.zeros((count, 3)), np.zeros((count, 3)))
+        """Return the state of `count` level, motionless bodies at the origin, in one block of memory."""
+        ends = np.cumsum(_WIDTHS[:-1]) * count
+        parts = np.split(np.zeros(sum(_WIDTHS) * count), ends)
+        state = cls(*(part.reshape(count, width) for part, width in zip(parts, _WIDTHS, strict=True)))
+        state.orientation[:, 3] = 1.0
+        return state
+
+    def copy_of(self, source: "BodyState") -> Callable[[], None]:
+        """Return a function that takes the values of another state, in one copy if both are blocks.
+
+        Args:
+            source: The other state.
+        """
+        target, given = (_block(vars(state).values()) for state in (self, source))
+        if target is not None and given is not None:
+            return functools.partial(target.__setitem__, slice(None), given)
+        pairs = list(zip(vars(self).values(), vars(source).values(), strict=True))
+        return functools.partial(_copy_each, pairs)
+
+
+_WIDTHS = 3, 4, 3, 3
+"""Numbers of a body in each array of a `BodyState`."""
+
+
+def _block(arrays: Iterable[Array]) -> Array | None:
+    """Return the block of memory that arrays fill, one after the other, if there is one."""
+    parts = list(arrays)
+    block: Any = parts[0].base
+    if block is None or block.ndim != 1 or block.size != sum(part.size for part in parts):
+        return None
+    end = block.ctypes.data
+    for part in parts:
+        if part.base is not block or not part.flags.c_contiguous or (part.size and part.ctypes.data != end):
+            return None
+        end += part.nbytes
+    return np.asarray(block)
+
+
+def _copy_each(pairs: Sequence[tuple[Array, Array]]) -> None:
+    for target, source in pairs:
+        target[...] = source
 
 
 BodyIds = IntArray

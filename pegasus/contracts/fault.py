@@ -15,7 +15,7 @@ from pegasus.base.registry import Registry
 from pegasus.base.streams import stream
 from pegasus.contracts.condition import QUANTITIES, Condition, Region
 from pegasus.contracts.reading import Reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 
 TOLERANCE = 1e-9
 """Tolerance of comparisons of times [s]."""
@@ -86,14 +86,14 @@ class Fault:
         """Return the words that tell this fault from others of its model."""
         return []
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle does not have what fails.
 
         Args:
             vehicle: The vehicle.
         """
 
-    def condition(self) -> Callable[[Vehicle], Any] | None:
+    def condition(self) -> Callable[[EquippedVehicle], Any] | None:
         """Return the function that tells for which copies `when` holds; None without a condition."""
         return Condition.parsed(self.when, known=QUANTITIES) if isinstance(self.when, str) else self.when
 
@@ -128,6 +128,15 @@ class Fault:
             dt: Length of the step [s].
         """
 
+    @property
+    def alters_step(self) -> bool:
+        """Whether it has a method `actuate` or `blow`: the step then runs code for faults.
+
+        False for those of sensors and links.
+        """
+        own = type(self)
+        return own.actuate is not Fault.actuate or own.blow is not Fault.blow
+
     def blow(self, injection: "Injection") -> None:
         """Add to the column `wind_shock`.
 
@@ -147,7 +156,7 @@ class SensorFault(Fault):
         """Return the name of the sensor."""
         return [self.sensor]
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle has no such sensor."""
         require_sensor(vehicle, self.sensor)
 
@@ -162,7 +171,7 @@ class SensorFault(Fault):
         return reading
 
 
-def require_sensor(vehicle: Vehicle, name: str) -> None:
+def require_sensor(vehicle: EquippedVehicle, name: str) -> None:
     """Raise a ConfigError if a vehicle has no sensor of a name.
 
     Args:
@@ -184,7 +193,9 @@ class Injection:
         lasting: Whether it begins anew after a reset; otherwise a reset removes it.
     """
 
-    def __init__(self, fault: Fault, vehicle: Vehicle, label: str, rows: IntArray, *, lasting: bool) -> None:
+    def __init__(
+        self, fault: Fault, vehicle: EquippedVehicle, label: str, rows: IntArray, *, lasting: bool
+    ) -> None:
         self.fault, self.vehicle, self.label, self.lasting = fault, vehicle, label, lasting
         self.chosen = np.zeros(vehicle.count, dtype=bool)
         self.chosen[rows] = True
@@ -201,7 +212,7 @@ class Injection:
         """Arrays of the fault's own, N rows each; removed by a reset."""
         self.keys: Any = np.zeros(vehicle.count, dtype=np.uint64)
         """Keys of the random numbers, shape (N,)."""
-        self._condition: Callable[[Vehicle], Any] | None = fault.condition()
+        self._condition: Callable[[EquippedVehicle], Any] | None = fault.condition()
 
     @property
     def acts(self) -> bool:
@@ -297,7 +308,7 @@ class Injection:
         self.intensity = np.where(self.active, ramped, 0.0)
         return begins & self.active, ends & was
 
-    def _truth(self, vehicle: Vehicle) -> BoolArray:
+    def _truth(self, vehicle: EquippedVehicle) -> BoolArray:
         assert self._condition is not None
         given = np.asarray(self._condition(vehicle))
         try:

@@ -12,7 +12,7 @@ from pegasus.base.components import build, require, require_instance
 from pegasus.base.registry import Registry
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.environment import Environment
 
 _BLOCK = 1024
@@ -29,7 +29,7 @@ class Sensor(ABC):
     rate_hz: float
     """Readings per second of simulated time [Hz]."""
 
-    vehicle: Vehicle
+    vehicle: EquippedVehicle
     """Vehicle that carries the sensor; set by `bind`."""
     count: int
     """Number of vehicles N; set by `bind`."""
@@ -39,7 +39,7 @@ class Sensor(ABC):
     """This sensor's own stream, shared by all N vehicles; set by `bind`."""
     _rngs: list[np.random.Generator]
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.
 
         Args:

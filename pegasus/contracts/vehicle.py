@@ -88,20 +88,24 @@ class Vehicle(Protocol):
         """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
 
     @property
-    def sensors(self) -> Sensors:
-        """The sensors by name."""
-
-    @property
-    def battery(self) -> BatteryState | None:
-        """The batteries; None without them."""
-
-    @property
     def environment(self) -> Environment:
         """Gravity, air, wind and magnetic field."""
 
     @property
     def physics_rate(self) -> float:
         """Steps per second of the simulation [Hz]."""
+
+
+class EquippedVehicle(Vehicle, Protocol):
+    """N vehicles with sensors and batteries in a world of obstacles."""
+
+    @property
+    def sensors(self) -> Sensors:
+        """The sensors by name."""
+
+    @property
+    def battery(self) -> BatteryState | None:
+        """The batteries; None without them."""
 
     @property
     def manager(self) -> Surroundings:
@@ -122,7 +126,7 @@ class Vehicle(Protocol):
         """
 
 
-class MachineVehicle(Vehicle, Protocol):
+class MachineVehicle(EquippedVehicle, Protocol):
     """N vehicles with a model of elements, such as planes; copies may differ in `parameters`."""
 
     @property

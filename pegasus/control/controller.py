@@ -213,7 +213,7 @@ class Controller(Backend):
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
         self._drive = ControlStep(given_wrench, *parts) if in_python else None
-        self._stands: Vehicle | None = None
+        self._stands: Rotorcraft | None = None
         self.start()
         # In the world at the first start: rays can then be cast.
         self._stands = vehicle

@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.contracts.engine import RayHits
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.control.mission import Course
 from pegasus.control.trajectories import sequence
 from pegasus.control.trajectories.maneuvers import Land
@@ -28,7 +28,7 @@ _LIFT = 0.01
 """Height by which paths are lifted, so that one on the ground does not pass through it [m]."""
 
 
-def deepest_dip(vehicle: Vehicle, courses: Sequence[Course]) -> tuple[str, str] | None:
+def deepest_dip(vehicle: EquippedVehicle, courses: Sequence[Course]) -> tuple[str, str] | None:
     """Return where flights from where the copies stand are deepest below the ground, and the remedy; or None.
 
     A path passes through the ground where it meets a surface that looks up; landings may.
@@ -63,7 +63,9 @@ class _Path:
         count: Number of stretches.
     """
 
-    def __init__(self, vehicle: Vehicle, copy: int, flight: sequence, origin: Array, count: int) -> None:
+    def __init__(
+        self, vehicle: EquippedVehicle, copy: int, flight: sequence, origin: Array, count: int
+    ) -> None:
         self._vehicle, self._row = vehicle, np.array([copy])
         self._flight = flight
         self._times: Array = min(flight.duration, _HORIZON) / count * np.arange(count + 1, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import IntArray
 from pegasus.base.errors import ConfigError
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.command_line import resting
 from pegasus.core.rotor_air import SurfaceSurvey
 from pegasus.core.step_vehicle import RotorVehicle
@@ -16,7 +16,7 @@ from pegasus.model.dynamics_models import VehicleParameters
 
 _log = logging.getLogger(__name__)
 
-Wrench = Callable[[Vehicle, float], tuple[npt.ArrayLike, npt.ArrayLike]]
+Wrench = Callable[[EquippedVehicle, float], tuple[npt.ArrayLike, npt.ArrayLike]]
 """Function (vehicle, simulation time [s]) -> (force at the centre of mass [N], torque [N m]), body frame,
 each of shape (N, 3), or (3,) for all copies."""
 _RESET = (
@@ -56,7 +56,7 @@ class Actuation:
         self.is_compiled = self._survey is None and wrench is None
         """True if no input of the step is computed by Python."""
 
-    def reset(self, vehicle: Vehicle, rows: IntArray | None = None) -> None:
+    def reset(self, vehicle: EquippedVehicle, rows: IntArray | None = None) -> None:
         """Bring the rotors to rest, and the batteries back to their initial charge.
 
         Args:
@@ -106,7 +106,7 @@ class Actuation:
             vehicle.columns[name][...] = given
 
 
-def warn_of_battery(vehicle: Vehicle, t: float) -> None:
+def warn_of_battery(vehicle: EquippedVehicle, t: float) -> None:
     """Log a warning if batteries of a vehicle are low, or have stopped rotors, for the first time.
 
     Args:

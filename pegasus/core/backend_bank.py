@@ -10,11 +10,11 @@ from pegasus.base.arrays import Array
 from pegasus.contracts.backend import Backend, BackendBank
 from pegasus.contracts.estimator import FEEDBACK, Estimator
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.backend_group import BackendGroup
 
 
-class DrivenVehicle(Vehicle, Protocol):
+class DrivenVehicle(EquippedVehicle, Protocol):
     """Vehicle with backends."""
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Mat33, Quat, Real, Reals, Table, Vec3
+from pegasus.contracts.engine import BodyState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.dynamics.battery_step import Demand, Supply
 from pegasus.dynamics.ground_effect import FAR
@@ -86,7 +87,12 @@ def own_columns(
         "joint": (joint_count,),
         "wheel": (wheel_count,),
     }
-    return {name: _initial(name, (count, *widths[axis]), element) for name, axis, element in copy_columns()}
+    columns = {
+        name: _initial(name, (count, *widths[axis]), element) for name, axis, element in copy_columns()
+    }
+    for prefix in ("", "free_"):
+        columns |= {f"{prefix}{name}": values for name, values in vars(BodyState.zeros(count)).items()}
+    return columns
 
 
 def part_of_columns(columns: Mapping[str, Array], rows: slice, own: Mapping[str, Array]) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from pegasus.base.step_math import Column, Quat, Real, Vec3, Word
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.schedule import exact
 from pegasus.environment import Environment
 
@@ -213,7 +213,7 @@ class CompiledSensor(Sensor):
             rows: Indices of the copies, shape (K,).
         """
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.
 
         Args:

@@ -10,7 +10,7 @@ from pegasus.base.components import require, require_instance
 from pegasus.contracts.condition import Condition
 from pegasus.contracts.fault import Fault, Injection, SensorFault
 from pegasus.contracts.reading import Reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.columns import NEUTRAL
 from pegasus.core.command_line import CommandLine
 from pegasus.core.link_state import LinkState
@@ -43,7 +43,7 @@ class VehicleFaults:
         sensors: Its sensors.
     """
 
-    def __init__(self, vehicle: Vehicle, sensors: SensorSuite) -> None:
+    def __init__(self, vehicle: EquippedVehicle, sensors: SensorSuite) -> None:
         self._vehicle, self._sensors = vehicle, sensors
         self.injections: list[Injection] = []
         """All faults that have been injected, also those that are over."""
@@ -230,7 +230,7 @@ class VehicleFaults:
             dt: Length of the step [s].
 
         Returns:
-            Whether a fault acts.
+            Whether a fault acts that alters the step.
         """
         acting, columns = self.acting, self._vehicle.columns
         if self._acted:
@@ -241,7 +241,12 @@ class VehicleFaults:
         for injection in acting:
             injection.fault.actuate(injection, t, dt)
         self._line.pass_on(columns)
-        return True
+        return any(injection.fault.alters_step for injection in acting)
+
+    @property
+    def may_alter_step(self) -> bool:
+        """Whether there is a fault, acting or not, that alters the step."""
+        return any(injection.fault.alters_step for injection in self.injections)
 
     def _clear_effects(self) -> None:
         for name, value in NEUTRAL.items():

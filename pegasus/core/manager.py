@@ -7,13 +7,13 @@ from pegasus.base.arrays import BoolArray, IntArray
 from pegasus.config.scenario import SpawnPoint
 from pegasus.contracts.engine import BodyState, RigidBody
 from pegasus.contracts.mover import Mover
-from pegasus.contracts.vehicle import Surroundings, Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle, Surroundings
 from pegasus.core.contact import Contact
 from pegasus.core.visuals import Visuals
 from pegasus.model.dynamics_models import VehicleParameters
 
 
-class ChangeableVehicle(Vehicle, Protocol):
+class ChangeableVehicle(EquippedVehicle, Protocol):
     """Vehicle whose mass properties can change in flight."""
 
     @property
@@ -50,23 +50,23 @@ class Manager(Surroundings, Protocol):
     def movers(self) -> Iterable[Mover]:
         """Objects that move by themselves."""
 
-    def in_contact(self, vehicle: Vehicle) -> BoolArray:
+    def in_contact(self, vehicle: EquippedVehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,)."""
 
-    def contacts(self, vehicle: Vehicle) -> list[Contact]:
+    def contacts(self, vehicle: EquippedVehicle) -> list[Contact]:
         """Return the contacts of the copies of a vehicle in the last step."""
 
     def note_faults(self) -> None:
         """Look for vehicles with faults, after one was injected."""
 
-    def place(self, vehicle: Vehicle, target: BodyState, rows: IntArray) -> None:
+    def place(self, vehicle: EquippedVehicle, target: BodyState, rows: IntArray) -> None:
         """Set the poses and velocities of copies without an acceleration."""
 
     def refit(self, vehicle: ChangeableVehicle, parameters: Sequence[VehicleParameters] | None) -> None:
         """Change the mass properties of a vehicle in flight; to those of before all changes if None."""
 
 
-def manager_of(vehicle: Vehicle) -> Manager:
+def manager_of(vehicle: EquippedVehicle) -> Manager:
     """Return the manager of a vehicle's simulation, for a part that draws.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pegasus.base.tracing import column, uniform, uniform_values
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.programs import Numbers, arrays_on, model_argument, runs_of_one_code
 from pegasus.dynamics.battery_step import Demand, Supply, drawn, updated
 
@@ -18,7 +18,9 @@ class Batteries:
         device: Device of the columns; on a GPU they are those of one vehicle.
     """
 
-    def __init__(self, vehicles: Sequence[Vehicle], columns: Mapping[str, Any], device: str = "cpu") -> None:
+    def __init__(
+        self, vehicles: Sequence[EquippedVehicle], columns: Mapping[str, Any], device: str = "cpu"
+    ) -> None:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
         from pegasus.base.tracing.launches import Part, Program, program_of
 

@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import annotations_of
 from pegasus.base.step_math import Table
 from pegasus.base.tracing import FEWEST_ABREAST, Argument, column, structure, uniform, uniform_values
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor_row import measured
@@ -18,7 +18,7 @@ from pegasus.core.sensor_suite import SensorSuite
 from pegasus.environment import Environment
 
 
-class SensingVehicle(Vehicle, Protocol):
+class SensingVehicle(EquippedVehicle, Protocol):
     """Vehicle whose sensors the bank runs."""
 
     @property

@@ -11,7 +11,7 @@ from pegasus.contracts.reading import Reading
 from pegasus.contracts.readings import NewReadings, Readings
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.compiled_sensor import CompiledSensor
 from pegasus.core.schedule import Schedule
 
@@ -52,7 +52,7 @@ class SensorSuite(Mapping[str, Sensor]):
     def __len__(self) -> int:
         return len(self._sensors)
 
-    def bind(self, vehicle: Vehicle, *, rate: float, seed: int) -> None:
+    def bind(self, vehicle: EquippedVehicle, *, rate: float, seed: int) -> None:
         """Start all sensors from a fresh state, each with its own random stream.
 
         Args:

@@ -187,6 +187,8 @@ class Simulation:
         return self._playback
 
     def __repr__(self) -> str:
+        if "_changed" not in vars(self):
+            return "<Simulation that could not be made>"
         return simulation_line(self, "closed" if self._closed else self._playback.value)
 
     def _repr_html_(self) -> str:
@@ -482,20 +484,22 @@ class Simulation:
             return
         self.play()
         pacer = Pacer(speed, self.time)
+        has_host, state = self._host is not None, HostState.RUNNING
+        # Members of an enumeration are looked up by a call.
+        paused, stopped = Playback.PAUSED, Playback.STOPPED
         with self.stepper.running, deferred_interrupt() as raise_interrupt:
             while self.step_count < last:
                 raise_interrupt()
-                state = self._follow_host()
-                if state in _ENDS:
+                if has_host and (state := self._follow_host()) in _ENDS:
                     return
                 if speed is not None and pacer.sleep(self.time):
                     continue
                 with self._lock:
-                    if self._playback is Playback.PAUSED or state is HostState.PAUSED:
+                    if self._playback is paused or (has_host and state is HostState.PAUSED):
                         self._wait()
                         pacer.restart(self.time)
                         continue
-                    if self._playback is Playback.STOPPED:
+                    if self._playback is stopped:
                         return
                     self._complete_step()
                 yield self.time

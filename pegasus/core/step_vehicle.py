@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pegasus.base.arrays import Array
-from pegasus.contracts.vehicle import Rotorcraft, Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle, Rotorcraft
 from pegasus.dynamics import Downwash
 from pegasus.model.machine import Machine
 
 
-class StepVehicle(Vehicle, Protocol):
+class StepVehicle(EquippedVehicle, Protocol):
     """Vehicle with the models of its step."""
 
     @property

@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
-from pegasus.contracts.engine import BodyIds, BodyState, Contacts, Engine, RayHits
+from pegasus.contracts.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.air import AirInputs
@@ -226,7 +226,8 @@ class VehicleManager(Collection[Aircraft]):
         Raises:
             ConfigError: If a custom law cannot be compiled.
         """
-        self._plant.prepare(1.0 / self.rate, local_air=self._air.differs, failing=self._faulty)
+        failing = [vehicle for vehicle in self._faulty if vehicle.faults.may_alter_step]
+        self._plant.prepare(1.0 / self.rate, local_air=self._air.differs, failing=failing)
 
     def audit_energy(self) -> None:
         """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""
@@ -286,6 +287,8 @@ class VehicleManager(Collection[Aircraft]):
             vehicle: The vehicle.
         """
         contacts = self._engine.contacts()
+        if contacts is NO_CONTACTS:
+            return []
         if contacts is not self._found:
             self._found, self._contacts = contacts, contacts_by_vehicle(self._ids, contacts)
         return list(self._contacts[vehicle.name])

@@ -41,6 +41,10 @@ class BodyMotion:
         self._take_from_model(self.state)
         self._force, self._torque = np.zeros((self._count, 3)), np.zeros((self._count, 3))
         self._free: BodyState | None = None
+        # The states that were last taken and read, and the copies to and from them.
+        self._given: BodyState | None = None
+        self._read: BodyState | None = None
+        self._take_free = self._write_out = self._fly = self.state.copy_of(self._end)
         self._rest: Rest | None = None
         self._center_of_mass = model.body_ipos[bodies]
         self._mass = model.body_mass[bodies, None].copy()
@@ -74,10 +78,14 @@ class BodyMotion:
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
         """Set the wrench of the next steps, and the state at the end of the next one without contacts."""
         self._force, self._torque, self._free = force, torque, free
+        if free is not None and free is not self._given:
+            self._given, self._take_free = free, self._end.copy_of(free)
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies."""
-        _copy(out, self.state)
+        if out is not self._read:
+            self._read, self._write_out = out, out.copy_of(self.state)
+        self._write_out()
 
     def write(self, rows: IntArray, state: BodyState) -> None:
         """Set poses and velocities of some bodies."""
@@ -102,7 +110,7 @@ class BodyMotion:
     def restore_state(self, state: dict[str, Any]) -> None:
         """Take a saved state of the same bodies."""
         state = copy.deepcopy(state)
-        _copy(self.state, BodyState(**state["state"]))
+        self.state.copy_of(BodyState(**state["state"]))()
         self._contacts, self._asleep, rest = state["contacts"], state["asleep"], state["rest"]
         self._rest = None if rest is None else Rest.restored(rest, self._model.geom_bodyid)
         self._proximity.restore_state(state["proximity"])
@@ -155,10 +163,11 @@ class BodyMotion:
         if free is None:
             self._integrate(dt)
         else:
-            _copy(self._end, free)
+            self._take_free()
         self._contacts, self._asleep, self._in_model = None, self._no_body, False
         if self._proximity.far(dt, self.parts.drift):
             self._rest = None
+            self._fly()
             return
         near = self._proximity.near(at_start=self._put_state)
         if rest is not None and resting.any():
@@ -167,7 +176,7 @@ class BodyMotion:
             for name, values in vars(self._end).items():
                 values[self._asleep] = vars(self.state)[name][self._asleep]
         if not near.any():
-            _copy(self.state, self._end)
+            self._fly()
             return
         still = self._step_near(near, dt)
         if still.any() and self._contacts is not None:
@@ -182,7 +191,8 @@ class BodyMotion:
         levels = proximity.levels(near, free.position - state.position, proximity.motion)
         swept = bool(levels.each().any())
         if not swept and not self._detect(near):
-            _copy(state, free)
+            proximity.widen(near)
+            self._fly()
             return self._no_body
         path = self._free_path(self._central(state), self._central(free), dt)
         blocked = self._no_body
@@ -191,11 +201,14 @@ class BodyMotion:
             self._detect(near)
         solution = self._solved(path, levels, blocked) if self._data.ncon else None
         still = self._no_body
-        if solution is not None:
+        if solution is None:
+            if not swept:
+                proximity.widen(near)
+        else:
             still = at_rest(path.start, solution)
             self._take_contacts(path, solution)
         pose = state.position[still], state.orientation[still]
-        _copy(state, free)
+        self._fly()
         self._move(path, (path.touching | blocked) & ~still, still)
         state.position[still], state.orientation[still] = pose
         state.velocity[still] = state.angular_velocity[still] = 0.0
@@ -444,11 +457,6 @@ class BodyMotion:
         contact = self._data.contact
         gap, position, frame = contact.dist.copy(), contact.pos.copy(), contact.frame.copy()
         self._contacts = contact.geom.copy(), gap, position, frame, force
-
-
-def _copy(state: BodyState, source: BodyState) -> None:
-    state.position[...], state.orientation[...] = source.position, source.orientation
-    state.velocity[...], state.angular_velocity[...] = source.velocity, source.angular_velocity
 
 
 _TOUCH = 1e-9

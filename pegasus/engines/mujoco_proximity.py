@@ -26,6 +26,9 @@ _ACCURACY = 1e-4
 _MOST_CONTACTS = 50
 # Distance by which a body moves between two collision checks on its path [m]: a quarter of the thinnest wall.
 _STRIDE = 0.005
+# Largest gap between shapes that counts as a bound [m]: boxes whose edges face each other are only found when
+# they overlap, by less than this.
+_WIDEST_GAP = 0.002
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,6 @@ class Bounds:
     """Whether any body may touch something in the step."""
 
 
-@dataclass(frozen=True)
-class Free:
-    """End of a step of free flight."""
-
-    free_position: Vec3
-    free_orientation: Quat
-    free_velocity: Vec3
-    free_angular_velocity: Vec3
-
-
 def approach(flight: Flight, dt: Real, drift: Real) -> Bounds:
     """Return the bounds of a body, reduced by its motion.
 
@@ -89,16 +82,6 @@ def approach(flight: Flight, dt: Real, drift: Real) -> Bounds:
     if not minimum(to_world, to_bodies) > 0.0:
         near = 1.0
     return Bounds(motion, to_world, to_bodies, Signal(near))
-
-
-def flown(free: Free) -> dict[str, Any]:
-    """Return the state of a body that has touched nothing in a step."""
-    return {
-        "position": free.free_position,
-        "orientation": free.free_orientation,
-        "velocity": free.free_velocity,
-        "angular_velocity": free.free_angular_velocity,
-    }
 
 
 def motion_bound(way: Vec3, a: Quat, b: Quat, reach: Real) -> Real:
@@ -157,7 +140,7 @@ class Proximity:
     Args:
         model: The model; body 0 is the world, then come the free bodies, then moving parts of the world.
         data: Its data.
-        state: State at the start of a step; `far` writes the end.
+        state: State at the start of a step.
         free: State at the end of the step without contacts.
         owner: Free body of each geom, from 1; 0 for the world and its moving parts.
     """
@@ -200,12 +183,13 @@ class Proximity:
         columns |= {"near": self._near, "dt": self._dt, "drift": self._drifts}
         if count:
             inputs = column("", Flight), uniform("dt", 0.0), uniform("drift", 0.0)
-            self._approach = self._launch(columns, approach, *inputs)
-            self._end = self._launch(columns, flown, column("", Free))
+            program = program_of(approach, *inputs, outputs=("",), count=count)
+            # A thousand rows take less time than to wake a thread.
+            self._approach = program.launch(columns, count, apart=False).run
         self._search(False, MARGIN)
 
     def far(self, dt: float, drift: float) -> bool:
-        """Return whether no body can touch anything in a step; if so, all have ended it in free flight.
+        """Return whether no body can touch anything in a step.
 
         Args:
             dt: Length of the step [s].
@@ -216,15 +200,7 @@ class Proximity:
         self._drift = self._drifts[0] = drift
         self._dt[0], self._near[0] = dt, 0.0
         self._approach()
-        if self._near[0]:
-            return False
-        self._end()
-        return True
-
-    def _launch(self, columns: dict[str, Array], law: Any, *inputs: Any) -> Callable[[], None]:
-        program = program_of(law, *inputs, outputs=("",), count=self._count)
-        # A thousand rows take less time than to wake a thread.
-        return program.launch(columns, self._count, apart=False).run
+        return not self._near[0]
 
     def near(self, *, at_start: Callable[[], None]) -> BoolArray:
         """Return which bodies may touch something in the step that `far` considered, shape (M,).
@@ -285,6 +261,22 @@ class Proximity:
         self._model.body_contype[self._bodies] = np.where(rows, self._contype[self._bodies], 0)
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_collision(self._model, self._data)
+
+    def widen(self, rows: BoolArray) -> None:
+        """Raise bounds to the world after a step without contacts to the gaps that `detect` found.
+
+        The shapes of a body are smaller than the box that encloses it.
+
+        Args:
+            rows: The bodies that were detected and touched nothing, shape (M,).
+        """
+        gap = np.where(rows, _WIDEST_GAP, -np.inf)
+        if self._data.ncon:
+            contact = self._data.contact
+            body = self._owner[contact.geom].max(axis=1) - 1
+            np.minimum.at(gap, body, contact.dist)
+            gap[np.bincount(body, minlength=self._count) >= _MOST_CONTACTS] = -np.inf
+        np.maximum(self._to_world, gap - _ACCURACY - self.motion - self._drift, out=self._to_world)
 
     def overlaps(self, rows: BoolArray) -> dict[tuple[int, int], float]:
         """Return the largest overlaps in the present poses as negative gaps [m], by pair; -1 is the world.

@@ -194,10 +194,9 @@ class Sampler:
         }
         if device is not None:
             arrays |= {name: compiler().on_device(values, device) for name, values in numbers.items()}
-        launch: Callable[[], None] = program.launch(
-            {**numbers, **arrays, "t": self._time}, len(position), apart=False
-        )
-        return launch
+        launch = program.launch({**numbers, **arrays, "t": self._time}, len(position), apart=False)
+        run: Callable[[], None] = launch.run
+        return run
 
 
 def _filling(array: Any) -> Callable[[float], None]:

@@ -5,14 +5,17 @@ from typing import ClassVar
 
 from pegasus.base.components import require
 from pegasus.contracts.fault import Fault, Injection
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 
 
 @dataclass(frozen=True)
 class BatteryFault(Fault):
     """Base of a fault of the battery."""
 
-    def fit(self, vehicle: Vehicle) -> None:
+    alters_step = False
+    """The battery's own launch takes its shares."""
+
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle has no battery."""
         remedy = "give its file a battery"
         require(vehicle.battery is not None, "vehicle", vehicle.name, "must have a battery", remedy)
@@ -30,7 +33,7 @@ class CellFailure(BatteryFault):
         whole = isinstance(self.count, int) and self.count >= 1
         require(whole, "count", self.count, "must be a whole number from 1 up")
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the battery does not have that many cells."""
         super().fit(vehicle)
         assert vehicle.battery is not None

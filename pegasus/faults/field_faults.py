@@ -15,7 +15,7 @@ from pegasus.base.random_numbers import normals
 from pegasus.base.step_math import Word
 from pegasus.contracts.fault import Injection, SensorFault, require_sensor
 from pegasus.contracts.reading import Reading, changed_reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.compiled_sensor import CompiledSensor
 from pegasus.faults.sensor_faults import random_share
 
@@ -80,7 +80,7 @@ class FieldFault(SensorFault):
         """Return the names of sensor and field."""
         return [f"{self.sensor}.{self.field}"]
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle has no such sensor, or its readings no such field."""
         require_sensor(vehicle, self.sensor)
         kind = reading_class(vehicle.sensors[self.sensor])

@@ -12,7 +12,7 @@ from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import cos
 from pegasus.contracts.fault import Injection, SensorFault, require_sensor
 from pegasus.contracts.reading import Reading, changed_reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.faults.field_faults import normal_numbers, reading_class
 
 Vector = tuple[float, float, float]
@@ -48,7 +48,7 @@ class GpsFault(SensorFault):
     sensor: str = "gps"
     """Name of the sensor."""
 
-    def fit(self, vehicle: Vehicle) -> None:
+    def fit(self, vehicle: EquippedVehicle) -> None:
         """Raise a ConfigError if the vehicle has no receiver of this name."""
         require_sensor(vehicle, self.sensor)
         kind = reading_class(vehicle.sensors[self.sensor])

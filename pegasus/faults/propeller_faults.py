@@ -7,11 +7,11 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
-from pegasus.base.frames import cross, rotate
+from pegasus.base.frames import cross, matrix_from_quaternion, rotate
 from pegasus.base.random_numbers import philox, uniform
 from pegasus.base.step_math import Word, cos, sin
 from pegasus.contracts.fault import Injection
-from pegasus.contracts.vehicle import as_machine
+from pegasus.contracts.vehicle import Vehicle, as_machine
 from pegasus.faults.rotor_faults import RotorFault
 
 
@@ -29,7 +29,6 @@ def add_imbalance_force(injection: Injection, rotor: int, unbalance: float, dt: 
     """
     vehicle = injection.vehicle
     columns, layout = vehicle.columns, as_machine(vehicle).layout
-    axis_x, axis_y, _ = (axes[rotor] for axes in layout.frames())
     phase, parameters = injection.state["phase"], vehicle.parameters
     for row in np.flatnonzero(injection.intensity > 0.0).tolist():
         speed = float(columns["rotor_speed"][row, rotor])
@@ -43,10 +42,25 @@ def add_imbalance_force(injection: Injection, rotor: int, unbalance: float, dt: 
         size = unbalance * speed * speed * float(injection.intensity[row])
         # Positive phase turns as the rotor does.
         across *= float(layout.spin[rotor])
+        hub, axis_x, axis_y = _placed(vehicle, rotor, row)
         force: Array = (axis_x * along + axis_y * across) * size
-        arm = layout.position[rotor] - parameters[row % len(parameters)].center_of_mass
+        arm = hub - parameters[row % len(parameters)].center_of_mass
         columns["fault_force"][row] += rotate(columns["rotation"][row], force)
         columns["fault_torque"][row] += cross(arm, force)
+
+
+def _placed(vehicle: Vehicle, rotor: int, row: int) -> tuple[Array, Array, Array]:
+    """Return the hub of a rotor [m] and two axes of its disc, body frame, as its joint has turned it."""
+    layout, airframe = as_machine(vehicle).layout, vehicle.parameters[0].airframe
+    axis_x, axis_y, _ = (axes[rotor] for axes in layout.frames())
+    hub, joint = layout.position[rotor], airframe.joint_of[rotor] if airframe.joint_of else None
+    if joint is None:
+        return hub, axis_x, axis_y
+    hinge, place = airframe.hinges[joint], list(airframe.hinges).index(joint)
+    half = 0.5 * float(vehicle.columns["joint_angle"][row, place])
+    turn = matrix_from_quaternion(np.array([*np.multiply(hinge.axis, sin(half)), cos(half)])[None])[0]
+    foot = np.array(hinge.position)
+    return foot + rotate(turn, hub - foot), rotate(turn, axis_x), rotate(turn, axis_y)
 
 
 def draw_phases(injection: Injection, copies: BoolArray) -> None:

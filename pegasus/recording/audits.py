@@ -89,13 +89,16 @@ class _Stretch:
         self.vehicle, self.segment = vehicle, reference.segment
         self.limit = max(1, _BLOCK_ROWS // vehicle.count)
         self.last = _arrays(reference)
-        state = vehicle.state
+        self.state = state = vehicle.state
         names = ("position", "orientation", "wanted", "acceleration", "yaw", "idle", "attitude")
-        self.rows = Rows(dict(zip(names, (state.position, state.orientation, *self.last), strict=True)))
+        self.arrays = state.position, state.orientation, *self.last
+        self.rows = Rows(dict(zip(names, self.arrays, strict=True)))
 
     def take(self, arrays: tuple[npt.NDArray[Any], ...]) -> bool:
         """Return whether arrays of a reference have the types and shapes of the last ones, and keep them."""
         last, self.last = self.last, arrays
+        self.state = state = self.vehicle.state
+        self.arrays = state.position, state.orientation, *arrays
         return all(a.dtype == b.dtype and a.shape == b.shape for a, b in zip(last, arrays, strict=True))
 
 
@@ -128,18 +131,21 @@ class TrackingAudit:
             reference = vehicle.reference
             if reference is None:
                 continue
-            stretch, arrays, state = self._stretches.get(vehicle.name), _arrays(reference), vehicle.state
+            stretch, arrays = self._stretches.get(vehicle.name), _arrays(reference)
             if (
                 stretch is None
                 or stretch.vehicle is not vehicle
                 or stretch.segment != reference.segment
                 # Arrays that are written in place are those of last time.
-                or (any(map(is_not, stretch.last, arrays)) and not stretch.take(arrays))
+                or (
+                    (vehicle.state is not stretch.state or any(map(is_not, stretch.last, arrays)))
+                    and not stretch.take(arrays)
+                )
             ):
                 self._evaluate(vehicle.name)
                 stretch = self._stretches[vehicle.name] = _Stretch(vehicle, reference)
             rows = stretch.rows.rows
-            rows.append(packed((state.position, state.orientation, *arrays)))
+            rows.append(packed(stretch.arrays))
             if len(rows) >= stretch.limit:
                 self._evaluate(vehicle.name)
 

@@ -158,6 +158,7 @@ class ItemMessages(Messages):
         self.stamps: list[int] = []
         """Time of each message [ns]."""
         self._rows: list[bytes] = []
+        self._table: npt.NDArray[np.void] | None = None
         self._tails: list[bytes] = []
         self._fields, self._fields_of = fields, _getter([field.name for field in fields])
         self._kinds_of = _getter([f"{field.name}.{part}" for field in layout.arrays for part in _KIND])
@@ -219,7 +220,10 @@ class ItemMessages(Messages):
 
     def rows(self) -> npt.NDArray[np.void]:
         """Return the arrays and numbers of all messages as a structured array, shape (T,)."""
-        return np.ndarray(len(self._rows), self.layout.rows, b"".join(self._rows))
+        table = self._table
+        if table is None or len(table) != len(self._rows):
+            table = self._table = np.ndarray(len(self._rows), self.layout.rows, b"".join(self._rows))
+        return table
 
     def encoded(self) -> list[tuple[int, bytes]]:
         """Return time [ns] and content of each message."""
@@ -235,6 +239,7 @@ class ItemMessages(Messages):
             count: Their number.
         """
         del self.stamps[:count], self._rows[:count], self._tails[:count]
+        self._table = None
 
 
 class FrameMessages(Messages):

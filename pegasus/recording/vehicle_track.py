@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from pegasus.cameras import ImageQueue
@@ -70,7 +71,9 @@ class VehicleTrack:
         """Size of the images that are not written yet [byte]."""
         self._register, self._events = register, events
         self._with_readings, self._with_images = readings, images
-        self._command = Command(vehicle.columns["limited_command"])
+        self._state: VehicleState | None = None
+        self._columns: list[tuple[ItemMessages, list[npt.NDArray[Any]]]] = []
+        """Messages of state, command and angles of joints, each with its columns of the vehicle."""
         self._metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
         count = min(vehicle.count, _FRAME_LIMIT)
         self._frames = [f"{vehicle.name}/{i}" for i in range(count)] if vehicle.count > 1 else [vehicle.name]
@@ -109,11 +112,10 @@ class VehicleTrack:
         vehicle, signals = self.vehicle, self._signals
         if not signals:
             self._open_signals(stamp)
-        self._command.command = vehicle.columns["limited_command"]
-        signals["state"].add(stamp, vehicle.state)
-        signals["command"].add(stamp, self._command)
-        if "joints" in signals:
-            signals["joints"].add(stamp, JointAngles(vehicle.columns["joint_angle"]))
+        if vehicle.state is not self._state:
+            self._find_columns()
+        for messages, arrays in self._columns:
+            messages.add_arrays(stamp, arrays)
         if (reference := vehicle.reference) is not None:
             if "reference" not in signals:
                 signals["reference"] = self._opened("reference", reference)
@@ -177,7 +179,8 @@ class VehicleTrack:
         vehicle, signals = self.vehicle, self._signals
         signals["state"] = self._opened("state", vehicle.state)
         channels = orjson.dumps([[channel.name, channel.unit] for channel in vehicle.channels]).decode()
-        signals["command"] = self._opened("command", self._command, channels=channels)
+        command = Command(vehicle.columns["limited_command"])
+        signals["command"] = self._opened("command", command, channels=channels)
         if (angles := vehicle.columns.get("joint_angle")) is not None and (count := angles.shape[1]):
             joints = [[channel.name, channel.unit] for channel in vehicle.channels[-count:]]
             named = orjson.dumps(joints).decode()
@@ -188,6 +191,14 @@ class VehicleTrack:
         path = self._register(f"/{vehicle.name}/path", SCENE_UPDATE, {})
         self._path = PathMessages(path, self._frames, signals["state"])
         self._shown += [FrameMessages(channel, self._frames, signals["state"]), model, self._path]
+
+    def _find_columns(self) -> None:
+        """Take the present columns of the vehicle, which change when vehicles come and go."""
+        columns, self._state, state = self.vehicle.columns, self.vehicle.state, self._signals["state"]
+        arrays = [getattr(self._state, field.name) for field in state.layout.arrays]
+        self._columns = [(state, arrays), (self._signals["command"], [columns["limited_command"]])]
+        if "joints" in self._signals:
+            self._columns.append((self._signals["joints"], [columns["joint_angle"]]))
 
     def _open_sensor(self, name: str) -> ReadingMessages:
         sensors = self.vehicle.sensors

@@ -9,7 +9,7 @@ from pegasus.base.components import require
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.dynamics.battery_state import BatteryState
 from pegasus.environment import Environment
 
@@ -33,7 +33,7 @@ class BatteryMonitor(Sensor):
     rate_hz: float = 10.0
     """Readings per second [Hz]."""
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Raises:

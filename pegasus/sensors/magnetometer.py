@@ -14,7 +14,7 @@ from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, dot, norm, rotate_inverse
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
 from pegasus.environment import Environment
 from pegasus.environment.magnetic_field import WorldMagneticModel, cell_at, interpolated_field
@@ -190,7 +190,7 @@ class Magnetometer(CompiledSensor):
         free = bool(np.isfinite(field).all()) and float(np.abs(field).max()) < _LARGEST_FIELD
         require(free, "lead", self.lead, "must pass 1 mm or more from the magnetometer's position")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Raises:

@@ -12,7 +12,7 @@ from pegasus.base.frames import conjugate, cross, multiply, rotate_inverse, rota
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import NoiseBlock, Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.environment import Environment
 
 BEST_QUALITY = 255
@@ -140,7 +140,7 @@ class OpticalFlow(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle; discard the previous measurement.
 
         Args:

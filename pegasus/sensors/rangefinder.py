@@ -11,7 +11,7 @@ from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import NoiseBlock, Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.environment import Environment
 
 _GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
@@ -110,7 +110,7 @@ class Rangefinder(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Args:

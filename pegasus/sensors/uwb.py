@@ -12,7 +12,7 @@ from pegasus.base.step_math import log
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.sensor import NoiseBlock, Sensor
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.environment import Environment
 
 _Point = tuple[float, float, float]
@@ -71,7 +71,7 @@ class UWB(Sensor):
             value = getattr(self, name)
             require(0 <= value <= 1, name, value, "must be from 0 to 1")
 
-    def bind(self, vehicle: Vehicle, environment: Environment, rng: np.random.Generator) -> None:
+    def bind(self, vehicle: EquippedVehicle, environment: Environment, rng: np.random.Generator) -> None:
         """Join a vehicle.
 
         Args:

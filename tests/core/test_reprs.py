@@ -60,3 +60,11 @@ def test_a_state_cannot_be_written():
         assert iris.position is iris.state.position
         copy = iris.state.copy()
         copy.position[0] = 5.0
+
+
+def test_a_simulation_that_could_not_be_made_prints_too():
+    """Debuggers and error reports that show it would fail with an AttributeError."""
+    made = Simulation.__new__(Simulation)
+    with pytest.raises(ConfigError):
+        made.__init__(world="no such world")
+    assert repr(made) == "<Simulation that could not be made>"

@@ -7,7 +7,8 @@ from flyers import PLAIN_IRIS, Constant
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
-from pegasus.faults import MotorLoss, Region, SensorNoise, WindShock
+from pegasus.core.programs import VehicleGroup
+from pegasus.faults import BatteryCold, GpsLoss, MotorLoss, Region, SensorNoise, WindShock
 
 
 def acting_steps(sim, injection, steps):
@@ -190,3 +191,29 @@ def test_names_are_unique():
         vehicle.inject(MotorLoss(0, name="mine"))
         with pytest.raises(ConfigError, match="name = 'mine': is the name of another fault"):
             vehicle.inject(MotorLoss(1, name="mine"))
+
+
+def test_faults_that_alter_no_step_need_no_code_of_their_own(monkeypatch):
+    """The first reading that a fault takes away would stop the flight for seconds, to compile the step."""
+    prepared = []
+    prepare = VehicleGroup.prepare
+
+    def noted(self, *, local_air, faults=False):
+        prepared.append(faults)
+        return prepare(self, local_air=local_air, faults=faults)
+
+    monkeypatch.setattr(VehicleGroup, "prepare", noted)
+    with Simulation("flat", seed=1) as sim:
+        iris = sim.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        sim.step()
+        iris.inject(GpsLoss())
+        iris.inject(BatteryCold(capacity_share=0.5))
+        sim.step(30)
+        assert "fix_type=0" in repr(iris.readings["gps"])
+        assert not any(prepared)
+    prepared.clear()
+    with Simulation("flat", seed=1) as sim:
+        iris = sim.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        iris.inject(MotorLoss(0, start=0.1))
+        sim.play()
+        assert any(prepared), "the step with faults is compiled before the run"

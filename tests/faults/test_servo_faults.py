@@ -125,6 +125,31 @@ def test_a_rough_propeller_shakes_a_plane(flown, fault):
     assert force[1] == 0.0
 
 
+def test_a_rough_propeller_shakes_across_the_axis_that_its_joint_has_turned():
+    """At the axis of the hanging joint, a tilted rotor would be shaken along its shaft, at a wrong arm."""
+    with Simulation("flat", seed=3) as sim:
+        stick = Stick()
+        tilted = sim.add(Multirotor("tiltrotor", position=HIGH, backends=[stick]))
+        names = [channel.name for channel in tilted.channels]
+        stick.commands = np.array([[channel.idle for channel in tilted.channels]])
+        stick.commands[0, 0], stick.commands[0, names.index("right_tilt")] = 400.0, 0.9
+        sim.step(150)
+        tilted.inject(PropellerImbalance(0, unbalance=1e-4))
+        center = tilted.center_of_mass
+        for _ in range(5):
+            rotation, angle = tilted.state.rotation[0].copy(), angles(tilted, "right_tilt")[0]
+            assert angle == pytest.approx(0.9, abs=1e-3)
+            sim.step(1)
+            force = rotation.T @ tilted.columns["fault_force"][0]
+            axis = np.array([math.sin(angle), 0.0, math.cos(angle)])
+            assert np.linalg.norm(force) > 1.0
+            assert abs(force @ axis) < 1e-9
+            # The hub stands 0.05 m above the hinge line.
+            hub = np.array([0.35, -0.35, 0.02]) + 0.05 * axis
+            torque = np.cross(hub - center, force)
+            np.testing.assert_allclose(tilted.columns["fault_torque"][0], torque, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

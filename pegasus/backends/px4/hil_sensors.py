@@ -22,7 +22,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, normalize
 from pegasus.base.registry import ClassTable
 from pegasus.contracts.reading import Reading
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.core.aircraft import as_aircraft
 from pegasus.sensors import (
     GPS,
@@ -109,7 +109,7 @@ class HilSensors:
         ConfigError: If the vehicle has no IMU.
     """
 
-    def __init__(self, vehicle: Vehicle) -> None:
+    def __init__(self, vehicle: EquippedVehicle) -> None:
         found: dict[HilSource, list[str]] = {}
         imus = []
         for name, sensor in vehicle.sensors.items():

@@ -14,7 +14,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.frames import conjugate, matrix_from_quaternion, multiply, rotate, rotate_inverse
 from pegasus.base.registry import ClassTable
 from pegasus.contracts.state import VehicleState
-from pegasus.contracts.vehicle import Vehicle
+from pegasus.contracts.vehicle import EquippedVehicle
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -76,7 +76,7 @@ class SensorTopics(NamedTuple):
     """Function from topic, name and sensor to the contents of its topics."""
 
 
-def sensor_contents(vehicle: Vehicle) -> dict[str, list[Content]]:
+def sensor_contents(vehicle: EquippedVehicle) -> dict[str, list[Content]]:
     """Return the topics of each sensor without images, by the sensor's name.
 
     The first sensor of a type has the topic of that type, such as `sensors/imu`; further ones have their own
@@ -316,7 +316,7 @@ class Variances(NamedTuple):
     """Variances of the twist [m^2/s^2, rad^2/s^2], six numbers."""
 
 
-def state_contents(vehicle: Vehicle, frames: Frames, variances: Variances) -> list[Content]:
+def state_contents(vehicle: EquippedVehicle, frames: Frames, variances: Variances) -> list[Content]:
     """Return the topics of the true state of a vehicle, those of `STATE_TOPICS`.
 
     Args:
@@ -369,7 +369,7 @@ def state_contents(vehicle: Vehicle, frames: Frames, variances: Variances) -> li
     ]
 
 
-def _joint_states(vehicle: Vehicle) -> list[Content]:
+def _joint_states(vehicle: EquippedVehicle) -> list[Content]:
     """Return the topic of the angles of joints, if there are any."""
     names = list(vehicle.parameters[0].airframe.hinges)
 

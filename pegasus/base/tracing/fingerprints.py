@@ -27,7 +27,9 @@ import numpy as np
 
 from pegasus.base import step_types
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range)
+_PLAIN = frozenset(
+    (bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range)
+)
 _LIBRARIES = frozenset((
     "abc", "builtins", "collections", "dataclasses", "enum", "functools", "itertools", "math", "numbers",
     "numpy", "operator", "struct", "types", "typing",
@@ -57,8 +59,8 @@ _WRITTEN_IN_C = 1 << 8
 """Flag of classes that cannot change."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_DIGESTS: dict[str, tuple[Any, bytes]] = {}
-_CODES: dict[int, tuple[types.CodeType, bytes, frozenset[str]]] = {}
+_DIGESTS: dict[str, tuple[Any, str]] = {}
+_CODES: dict[int, tuple[types.CodeType, str, frozenset[str]]] = {}
 
 
 class _UnknownError(Exception):
@@ -80,7 +82,7 @@ def fingerprint(*values: Any) -> str | None:
         content.read_members()
     except (_UnknownError, RecursionError):
         return None
-    return content.hash.hexdigest()
+    return content.digest()
 
 
 @functools.cache
@@ -92,18 +94,22 @@ def _versions() -> bytes:
     return found.digest()
 
 
-def _digest_of_file(file: str) -> bytes:
+def _digest_of_file(file: str) -> str:
     """Return the hash of the lines of a file, as the tracer gets them."""
     entry, known = linecache.cache.get(file), _DIGESTS.get(file)
     if entry is None or known is None or known[0] is not entry:
-        digest = hashlib.sha256("".join(linecache.getlines(file)).encode()).digest()
+        digest = hashlib.sha256("".join(linecache.getlines(file)).encode()).hexdigest()
         known = _DIGESTS[file] = linecache.cache.get(file), digest
     return known[1]
 
 
 def _is_pure(value: Any) -> bool:
     """Return whether a function or a class is of a library that is known."""
-    module = str(value.__module__)
+    return _is_library(str(value.__module__))
+
+
+@functools.cache
+def _is_library(module: str) -> bool:
     return module.lstrip("_").partition(".")[0] in _LIBRARIES
 
 
@@ -111,7 +117,7 @@ def _is_shipped(module: Any) -> bool:
     return str(module).partition(".")[0] == "pegasus"
 
 
-def _digest_of_code(code: types.CodeType) -> tuple[bytes, frozenset[str]]:
+def _digest_of_code(code: types.CodeType) -> tuple[str, frozenset[str]]:
     """Return the hash of a code without those within it, and the names and texts in it.
 
     Raises:
@@ -128,7 +134,7 @@ def _digest_of_code(code: types.CodeType) -> tuple[bytes, frozenset[str]]:
             code.co_firstlineno, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, constants,
         )  # fmt: skip
         words = frozenset((*code.co_names, *(x for x in texts if isinstance(x, str))))
-        known = _CODES[id(code)] = code, hashlib.sha256(repr(content).encode()).digest(), words
+        known = _CODES[id(code)] = code, hashlib.sha256(repr(content).encode()).hexdigest(), words
     return known[1:]
 
 
@@ -141,7 +147,8 @@ class _Content:
     """Walk over values, each of which is read once; where it is met again, its number stands for it."""
 
     def __init__(self) -> None:
-        self.hash = hashlib.sha256(_versions())
+        self._parts: list[str] = []
+        """Text of what was read, of which the hash is taken at the end."""
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []
         """Keeps what was read alive, whose ids are in use."""
@@ -149,6 +156,12 @@ class _Content:
         self._files: set[str] = set()
         self._owners: list[tuple[type, set[str]]] = []
         """Classes, and the names of those members that were read."""
+
+    def digest(self) -> str:
+        """Return the hash of all values that were read, and of what makes a trace."""
+        found = hashlib.sha256(_versions())
+        found.update("".join(self._parts).encode("utf-8", "surrogatepass"))
+        return found.hexdigest()
 
     def read(self, value: Any) -> None:
         """Add a value.
@@ -158,21 +171,20 @@ class _Content:
         """
         kind = type(value)
         if kind in _PLAIN:
-            self._note(kind.__name__, value)
+            self._parts.append(f"{kind.__name__} {value!r};")
             return
         number = self._numbers.setdefault(id(value), len(self._kept))
         if number < len(self._kept):
-            self._note("again", number)
+            self._parts.append(f"again {number};")
             return
         self._kept.append(value)
         self._note(kind.__module__, kind.__qualname__)
         if not _is_pure(kind):
             self._read_attributes(value, kind)
-        for kinds, reader in _READERS:
-            if isinstance(value, kinds):
-                reader(self, value)
-                return
-        if any(
+        reader = _reader_of(kind)  # type: ignore[arg-type]
+        if reader is not None:
+            reader(self, value)
+        elif any(
             _is_pure(c) and c is not object and c.__module__ not in ("abc", "typing") for c in kind.__mro__
         ):
             raise _UnknownError(f"an object of {kind.__qualname__}")
@@ -192,7 +204,7 @@ class _Content:
                     self.read(members[name])
 
     def _note(self, *parts: Any) -> None:
-        self.hash.update(repr(parts).encode())
+        self._parts.append(repr(parts))
 
     def _read_attributes(self, value: Any, kind: type) -> None:
         """Add class and attributes of an object."""
@@ -222,7 +234,7 @@ class _Content:
         if values.dtype.hasobject:
             raise _UnknownError("an array of objects")
         self._note(values.dtype.str, values.shape)
-        self.hash.update(values.tobytes())
+        self._parts.append(hashlib.sha256(values.tobytes()).hexdigest())
 
     def _read_function(self, function: types.FunctionType) -> None:
         self._note(function.__module__, function.__qualname__)
@@ -240,7 +252,7 @@ class _Content:
     def _read_code(self, code: types.CodeType, names: Mapping[str, Any]) -> None:
         """Add the code of a function and of those within it, and what its names stand for."""
         digest, words = _digest_of_code(code)
-        self.hash.update(digest)
+        self._parts.append(digest)
         self._names |= words
         self._read_file(code.co_filename)
         for constant in code.co_consts:
@@ -263,7 +275,7 @@ class _Content:
     def _read_file(self, file: str) -> None:
         if file not in self._files:
             self._files.add(file)
-            self.hash.update(_digest_of_file(file))
+            self._parts.append(_digest_of_file(file))
 
     def _read_class(self, kind: type) -> None:
         self._note(kind.__module__, kind.__qualname__)
@@ -370,3 +382,9 @@ _READERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
     (functools.cached_property, lambda c, x: c.read(x.func)),
     (types.SimpleNamespace, lambda c, x: c.read(vars(x))),
 )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def _reader_of(kind: type) -> Callable[[_Content, Any], None] | None:
+    """Return the method that reads the content of objects of a class; None for those of attributes alone."""
+    return next((reader for kinds, reader in _READERS if issubclass(kind, kinds)), None)

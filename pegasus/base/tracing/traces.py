@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from pegasus.base.errors import ConfigError
 from pegasus.base.step_types import NOTHING, Known, Mat33, Quat, Reals, Vec3, Word
 from pegasus.base.tracing.functions import Runner
 from pegasus.base.tracing.symbols import INTEGER, REAL, WORD, Graph, InputTable, Symbol
@@ -297,6 +298,8 @@ def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], i
             if key not in done:
                 parts = {f.name: [getattr(v, f.name) for v in values] for f in fields(first)}
                 literal = {f.name for f in fields(first) if f.metadata.get("literal")}
+                for n in literal:
+                    _require_hashable(f"{name}.{n}", parts[n][0])
                 done[key] = _filled(
                     type(first),
                     {n: p[0] if n in literal else of(f"{name}.{n}", p) for n, p in parts.items()},
@@ -321,6 +324,18 @@ def walk(name: str, values: Sequence[Any], leaf: Callable[[str, Sequence[Any], i
         return first
 
     return of(name, values)
+
+
+def _require_hashable(name: str, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise ConfigError(
+            "code is made for each value of a literal field, which must be hashable",
+            field=name,
+            value=value,
+            remedy="use a number, a text or a tuple of them",
+        ) from None
 
 
 def uniform_values(argument: Argument) -> dict[str, Any]:

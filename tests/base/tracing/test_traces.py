@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from pegasus import Multirotor
+from pegasus import ConfigError, Multirotor
 from pegasus.base import elementary, row_threads
 from pegasus.base.step_math import Quat, Real, Vec3, Word, floor, sin
 from pegasus.base.tracing import TraceError, column, structure, trace, uniform, uniform_values
@@ -187,6 +187,12 @@ def shaped(p: Shape, x: Real) -> Real:
     if p.bent > 0.0:
         return p.size * sin(x) * p.bent
     return p.size * x
+
+
+def test_a_literal_that_is_a_list_is_refused_in_one_line() -> None:
+    """Its user would read of an unhashable type somewhere in a dictionary."""
+    with pytest.raises(ConfigError, match=r"^p\.bent = \[1\.0\]: .*literal field.*hashable"):
+        program_of(shaped, uniform("p", Shape([1.0])), column("x"))  # type: ignore[arg-type]
 
 
 def test_a_literal_of_a_dataclass_chooses_the_code() -> None:
