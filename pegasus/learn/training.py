@@ -136,7 +136,8 @@ class Training:
 
         found = Evaluations()
         self.model.learn(steps, callback=found, reset_num_timesteps=False)
-        if found.last.steps < self.model.num_timesteps:
+        # A policy that learnt enough is the one that was evaluated and saved, not that of one more update.
+        if found.going and found.last.steps < self.model.num_timesteps:
             found.last = self._evaluated(time.monotonic() - begun)
             report(found.last)
         return found.last
