@@ -13,6 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Table, Vec3
 from pegasus.base.streams import stream
 from pegasus.base.tracing import Argument, column, uniform
+from pegasus.contracts.sensor import Sensor
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.compiled_sensor import BODY, INPUTS, SHARED, CompiledSensor
 from pegasus.core.schedule import Schedule
@@ -20,7 +21,7 @@ from pegasus.core.sensor_row import measured
 from pegasus.environment import Environment
 from pegasus.step.values import State
 
-Sensors = Mapping[str, CompiledSensor]
+Sensors = Mapping[str, Sensor]
 """Sensors by name."""
 _NOT_MEASURED = tuple(name for name in INPUTS if name != "gravity")
 _WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}

@@ -37,7 +37,7 @@ def flown(rows, steps, seed=3):
     return found
 
 
-@pytest.mark.parametrize("name", ["hover", "track_trajectory"])
+@pytest.mark.parametrize("name", ["hover", "track_trajectory", "avoid_obstacles"])
 def test_gymnasium_accepts_an_environment(name):
     """Gymnasium's checker finds no error in the environment of one row."""
     from gymnasium.utils.env_checker import check_env
