@@ -49,7 +49,7 @@ def test_planes_fly_their_missions_on_estimates():
                     backends=[pilots[name]],
                 )
             )
-        for _ in range(200):
+        for _ in range(300):
             sim.run(duration=0.5)
             for name, plane in planes.items():
                 wind, seen = plane.columns["wind"][0], pilots[name].air["state.wind"][0]
