@@ -26,6 +26,7 @@ _JUMPS = {ast.Break: _BREAK, ast.Continue: _CONTINUE}
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Pass, ast.FunctionDef, ast.Import,
            ast.ImportFrom)  # fmt: skip
 _DEEPEST = 60
+_OPEN = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _OLD = "$old"
 _PLAIN = (float, int, bool)
 _READING = frozenset({"get", "index", "items", "keys", "values"})
@@ -114,16 +115,15 @@ class Runner:
     def _run(
         self, function: types.FunctionType, source: Source, args: tuple[Any, ...], named: Mapping[str, Any]
     ) -> Any:
-        bound = inspect.signature(function).bind(*args, **named)
-        bound.apply_defaults()
+        bound = _bound(function, args, named)
         names: Names = {**function.__globals__, **self._helpers}
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             names[name] = cell.cell_contents
-        names |= bound.arguments
+        names |= bound
         if self._depth >= _DEEPEST:
             raise refused(source.file, source.node, "the function calls itself without end")
         self._depth += 1
-        body = _Body(self.graph, source, frozenset((*source.assigned, *bound.arguments)))
+        body = _Body(self.graph, source, frozenset((*source.assigned, *bound)))
         try:
             if isinstance(source.node, ast.Lambda):
                 return eval(_statements(source.file).expression(source.node.body), names)
@@ -158,6 +158,22 @@ class Runner:
         for other in others:
             found = self.graph.select(self.graph.number(op, other, found), other, found)
         return found
+
+
+def _bound(function: types.FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by name, with defaults."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    plain = not code.co_flags & _OPEN and not code.co_kwonlyargcount and not code.co_posonlyargcount
+    if plain and len(args) <= len(names) and not hasattr(function, "__wrapped__"):
+        given = {**dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)), **named}
+        given.update(zip(names, args, strict=False))
+        if given.keys() == set(names) and named.keys().isdisjoint(names[: len(args)]):
+            return given
+    # Other forms take thirty times longer, and errors are those of Python.
+    bound = inspect.signature(function).bind(*args, **named)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 @functools.cache

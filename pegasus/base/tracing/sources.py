@@ -200,8 +200,10 @@ def _copied(node: Any) -> Any:
         return [_copied(part) for part in node]
     if not isinstance(node, ast.AST):
         return node
-    made = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
-    return ast.copy_location(made, node)
+    made = type(node)()
+    # Fields and places alike; contexts such as `ast.Load` have none.
+    made.__dict__.update({name: _copied(value) for name, value in vars(node).items()})
+    return made
 
 
 def refused(file: str, node: Any, reason: str) -> TraceError:

@@ -44,7 +44,7 @@ class Symbol(Symbolic):
 
     def __init__(self, graph: "Graph", op: str, args: tuple[Any, ...], kind: str, place: int) -> None:
         self.graph, self.op, self.args, self.kind, self.place = graph, op, args, kind, place
-        self.operands = tuple(a for a in args if isinstance(a, Symbol))
+        self.operands = tuple([a for a in args if type(a) is Symbol])
         """Arguments that are symbols."""
 
     __hash__ = object.__hash__
@@ -197,6 +197,7 @@ CONSTANTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 """Operations of constants."""
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_NUMBERS = (Symbol, bool, int, float, np.number)
 _RANKS = {TRUTH: 0, INTEGER: 1, WORD: 2, REAL: 3}
 
 
@@ -208,13 +209,13 @@ def kind_of(value: Any) -> str:
     """
     if isinstance(value, Symbol):
         return value.kind
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, (bool, np.bool_)):
         return TRUTH
     if isinstance(value, Word):
         return WORD
-    if isinstance(value, int | np.integer):
+    if isinstance(value, (int, np.integer)):
         return INTEGER
-    if isinstance(value, float | np.floating):
+    if isinstance(value, (float, np.floating)):
         return REAL
     raise TypeError(f"a number is needed, not {type(value).__name__}")
 
@@ -235,7 +236,7 @@ class Graph:
     def raw(self, op: str, args: tuple[Any, ...], kind: str) -> Symbol:
         """Return the symbol of an operation, as it stands."""
         # By the text of a number, for 0.0 == -0.0 and a NaN is not equal to itself.
-        key = (op, kind, *((a.place,) if isinstance(a, Symbol) else (type(a), repr(a)) for a in args))
+        key = (op, kind, *[a.place if type(a) is Symbol else (type(a), repr(a)) for a in args])
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Symbol(self, op, args, kind, len(self.symbols))
@@ -244,9 +245,13 @@ class Graph:
 
     def number(self, op: str, a: Any, b: Any) -> Any:
         """Return an operation of two numbers, of whole ones where both are."""
-        if not isinstance(a, Symbol | bool | int | float | np.number) or not isinstance(
-            b, Symbol | bool | int | float | np.number
-        ):
+        one, other = type(a), type(b)
+        if (one is Symbol or one is float) and (other is Symbol or other is float):
+            # Most operations: their numbers are of one kind already.
+            of_reals = (one is float or a.kind == REAL) and (other is float or b.kind == REAL)
+            if of_reals:
+                return self.apply(op, a, b, kind=TRUTH if op in _COMPARISONS else REAL)
+        if not isinstance(a, _NUMBERS) or not isinstance(b, _NUMBERS):
             return NotImplemented
         kinds = kind_of(a), kind_of(b)
         kind = max(*kinds, INTEGER, key=_RANKS.__getitem__)
@@ -276,15 +281,15 @@ class Graph:
 
     def apply(self, op: str, *args: Any, kind: str) -> Any:
         """Return an operation, simplified where no bit changes."""
-        symbols = [a for a in args if isinstance(a, Symbol)]
+        symbols = [a for a in args if type(a) is Symbol]
         if not symbols:
             return CONSTANTS[op](*args)
-        chosen = self._of_constants(op, args, symbols, kind)
+        chosen = self._of_constants(op, args, symbols, kind) if symbols[0].op == "select" else None
         return self._simplified(op, args, kind) if chosen is None else chosen
 
     def _of_constants(self, op: str, args: tuple[Any, ...], symbols: Sequence[Symbol], kind: str) -> Any:
         """Return an operation of choices among constants as a choice among constants; None for others."""
-        condition = symbols[0].args[0] if symbols[0].op == "select" else None
+        condition = symbols[0].args[0]
         for s in symbols:
             if s.op != "select" or s.args[0] is not condition:
                 return None
@@ -298,7 +303,7 @@ class Graph:
 
     def _simplified(self, op: str, args: tuple[Any, ...], kind: str) -> Any:
         a, b = args[0], args[-1]
-        if op in ("add", "sub", "mul") and (Known in (type(a), type(b))):
+        if (type(a) is Known or type(b) is Known) and op in ("add", "sub", "mul"):
             left, right = (isinstance(x, Known) and x == 0.0 for x in (a, b))
             if op == "mul" and (left or right):
                 return NOTHING
@@ -346,7 +351,7 @@ class Graph:
 
     def _without_signs(self, op: str, a: Any, b: Any) -> Any:
         """Return a product or quotient with the signs of its parts taken out; None if they have none."""
-        negative = [isinstance(x, Symbol) and x.op == "neg" for x in (a, b)]
+        negative = [type(x) is Symbol and x.op == "neg" for x in (a, b)]
         if not any(negative):
             return None
         parts = [x.args[0] if n else x for x, n in zip((a, b), negative, strict=True)]
@@ -371,6 +376,8 @@ class Graph:
 
     def both(self, a: Any, b: Any) -> Any:
         """Return a and b, of conditions."""
+        if a is True or b is True:
+            return b if a is True else a
         return self.apply("and", a, b, kind=TRUTH)
 
     def either(self, a: Any, b: Any) -> Any:
