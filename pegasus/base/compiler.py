@@ -45,7 +45,7 @@ def _initialize() -> None:
     """Initialize Warp once: even a second time takes 100 microseconds."""
     with _without_gpu_messages():
         wp.init()  # type: ignore[no-untyped-call]
-    share_headers()
+    share_headers(wp)
 
 
 def optimization() -> dict[str, int]:

@@ -10,21 +10,22 @@ import os
 from pathlib import Path
 from typing import Any
 
-import warp as wp
 
-
-def share_headers() -> Path | None:
+def share_headers(warp: Any) -> Path | None:
     """Keep precompiled headers in Warp's cache, and return their folder; None if this version cannot.
 
     The compiler replaces each file at once, and makes damaged ones anew. The folder is that of one Warp and
     one kind of processor.
+
+    Args:
+        warp: The module of Warp, after its start.
     """
-    runtime: Any = getattr(getattr(getattr(wp, "_src", None), "context", None), "runtime", None)
-    target = getattr(wp, "get_cpu_kernel_cache_key", None)
+    runtime: Any = getattr(getattr(getattr(warp, "_src", None), "context", None), "runtime", None)
+    target = getattr(warp, "get_cpu_kernel_cache_key", None)
     if target is None or not hasattr(runtime, "get_clang_pch_dir") or runtime.llvm is None:
         return None
-    known = hashlib.sha256(f"{wp.__file__} {target()}".encode()).hexdigest()[:12]
-    folder = Path(str(wp.config.kernel_cache_dir), f"headers-{known}")
+    known = hashlib.sha256(f"{warp.__file__} {target()}".encode()).hexdigest()[:12]
+    folder = Path(str(warp.config.kernel_cache_dir), f"headers-{known}")
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
