@@ -133,8 +133,11 @@ class Shooting:
                 name: np.array([one[name] for one in pair]) if name in self.fitted.nominal else values[:2]
                 for name, values in vary.items()
             }
-        around = self.environment, vary, 0, None, {}
-        model = FleetModel(self.vehicle, "channels", len(rows), self.rate, *around)
+        model = FleetModel(
+            *(self.vehicle, "channels", len(rows), self.rate, self.environment, vary, 0),
+            world=None,
+            sensors={},
+        )
         numbers = model.numbers
         fleets = [f for f in (self._flight, self._many) if f is not None]
         self._used = theta.copy(), slopes
