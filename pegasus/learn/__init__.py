@@ -9,6 +9,7 @@ from pegasus.learn.episodes import Draws, Episodes
 from pegasus.learn.flights import Flights, evaluate
 from pegasus.learn.policy_controller import PolicyController
 from pegasus.learn.policy_file import Description, Layer, write_policy
+from pegasus.learn.policy_px4 import PolicyPX4
 from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
@@ -33,6 +34,7 @@ __all__ = [
     "GroupEnv",
     "Layer",
     "PolicyController",
+    "PolicyPX4",
     "Progress",
     "RslEnv",
     "Sb3Env",
