@@ -105,7 +105,7 @@ def heard(ear, decoder):
         return messages
 
 
-def test_what_px4_does_not_take(policy, example, tmp_path):
+def test_what_px4_does_not_take(policy, tmp_path):
     """Motor commands would be sent as body rates, or a word that is not known be taken for the truth."""
     about = PolicyFile(policy).description
     motors = tmp_path / "motors.onnx"
@@ -120,8 +120,8 @@ def test_what_px4_does_not_take(policy, example, tmp_path):
 
 @pytest.mark.px4
 @pytest.mark.skipif(not DIRECTORY, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot")
-@pytest.mark.parametrize(("observes", "distance"), [("truth", 0.15), ("estimate", 1.0)])
+@pytest.mark.parametrize(("observes", "distance"), [("truth", 0.05), ("estimate", 2.5)])
 def test_a_policy_holds_its_place_beside_px4(example, policy, monkeypatch, observes, distance):
     """PX4 would leave its offboard mode, or the vehicle its place, or not land at the end."""
     monkeypatch.setenv("PX4_DIR", DIRECTORY)
-    assert example.main(str(policy), observes) < distance
+    assert 0.0 < example.main(str(policy), observes) < distance
