@@ -62,7 +62,7 @@ def main(policy: str | None = None, observes: str = "estimate", duration: float 
             began = sim.time
             sim.run(duration / 2)
             far = 0.0
-            while pilot.by_policy.any():
+            while pilot.by_policy.any() and pilot.reference is not None:
                 far = max(far, float(np.linalg.norm(iris.position - pilot.reference.position)))
                 sim.step()
             print(
@@ -73,4 +73,4 @@ def main(policy: str | None = None, observes: str = "estimate", duration: float 
 
 if __name__ == "__main__":
     start_host()
-    main(*sys.argv[1:])
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

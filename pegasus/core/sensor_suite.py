@@ -181,8 +181,7 @@ class SensorSuite(Mapping[str, Sensor]):
             new = NewReadings(self)
             now, altered = self.time.item(0), self.altered
             for name, sensor in self._each:
-                own = sensor is None or name in altered
-                reading = self.last_given(name) if own else sensor.given_at(now)
+                reading = self.last_given(name) if sensor is None or name in altered else sensor.given_at(now)
                 if reading is not None and reading.stamp == now:
                     new[name] = reading
             self._new = number, new

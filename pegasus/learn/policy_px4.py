@@ -7,17 +7,38 @@ from pathlib import Path
 import numpy as np
 
 from pegasus.backends.px4.guided import GuidedPX4
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import BoolArray
 from pegasus.base.components import require
 from pegasus.contracts.reading import Reading
 from pegasus.contracts.state import VehicleState
 from pegasus.contracts.vehicle import Vehicle
 from pegasus.control.guided_commands import Command
-from pegasus.learn.policy_pilot import PolicyPilot
-from pegasus.learn.terms import Law
+from pegasus.learn.policy_controller import PolicyController
+from pegasus.learn.terms import Law, term_of
 
 COMMANDS = ("thrust", "rate_x", "rate_y", "rate_z")
 """Commands of a policy that PX4 carries out: thrust [N] and body rates [rad/s]."""
+
+
+class _Actions(PolicyController):
+    """Actions of a policy whose commands are carried out elsewhere."""
+
+    def bind(self, vehicle: Vehicle) -> None:
+        """Read what the policy observes and commands."""
+        self.description = about = self._policy.describe(vehicle)
+        self._terms = [term_of(entry, self.terms) for entry in about.terms]
+        self._pilot = None
+        self._count, self._dt = vehicle.count, 1.0 / vehicle.physics_rate
+        self._targets = np.full((self._count, 3), np.nan)
+        self._rest = np.array(about.rest_speed)
+        self._low, self._high = np.array(about.low), np.array(about.high)
+        self.start()
+
+    @property
+    def due(self) -> BoolArray:
+        """Whether each copy is due to act, shape (N,)."""
+        due: BoolArray = self.episodes.time >= self._due - 0.5 * self._dt
+        return due
 
 
 @dataclass(eq=False)
@@ -42,7 +63,9 @@ class PolicyPX4(GuidedPX4):
     def __post_init__(self) -> None:
         sees = self.observes in ("estimate", "truth")
         require(sees, "observes", self.observes, "must be estimate or truth")
-        self._learnt = PolicyPilot(self.policy, self.trajectory, relative=self.relative, terms=self.terms)
+        self._learnt = _Actions(
+            self.policy, trajectory=self.trajectory, relative=self.relative, terms=self.terms
+        )
         # The trajectory is the policy's; PX4 is flown by commands.
         self.trajectory = None
         super().__post_init__()
@@ -74,9 +97,9 @@ class PolicyPX4(GuidedPX4):
         self._orders[...] = -1
 
     @property
-    def by_policy(self) -> Array:
+    def by_policy(self) -> BoolArray:
         """Whether each copy is flown by the policy, shape (N,)."""
-        flown: Array = self.mission.flying & (self.mission.order == self._orders)
+        flown: BoolArray = self.mission.flying & (self.mission.order == self._orders)
         return flown
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
@@ -84,19 +107,19 @@ class PolicyPX4(GuidedPX4):
         if self._climb is None:
             self._climb = self.takeoff()
             self._climbed = self.mission.order.copy()
-        due = self._learnt.advance(t)
+        self._learnt.publish(t, state, {})
         arrived = self._climb.done & self.mission.flying & (self.mission.order == self._climbed)
         if arrived.any():
-            self._learnt.begin(arrived)
+            self._learnt.reset_copies(np.flatnonzero(arrived))
             self._climbed[arrived] = -1
-        due = (due & self.by_policy) | arrived
+        due = (self._learnt.due & self.by_policy) | arrived
         if due.any():
-            self._act(due, state)
+            self._act(t, due, state)
         super().publish(t, state, readings)
         assert self._pilot is not None
         self.reference = (self._learnt if self.by_policy.any() else self._pilot).reference
 
-    def _act(self, due: Array, state: VehicleState) -> None:
+    def _act(self, t: float, due: BoolArray, state: VehicleState) -> None:
         """Command the next actions of copies; land those whose trajectory is over."""
         over = due & (self._learnt.episodes.time >= self._learnt.trajectory.duration)
         if over.any():
@@ -104,8 +127,10 @@ class PolicyPX4(GuidedPX4):
         due = due & ~over
         if not due.any():
             return
-        self._learnt.act(due, self._seen(state))
-        commands = self._learnt.commands[due]
+        self._learnt.publish(t, self._seen(state), {})
+        actions = self._learnt.command(t)
+        assert actions is not None
+        commands = actions[due]
         thrust = np.minimum(commands[:, 0], self._output.most[due])
         self.body_rates(commands[:, 1:], thrust=thrust, copies=due)
         self._orders[due] = self.mission.order[due]
