@@ -17,7 +17,7 @@ import yaml
 from pydantic_core import PydanticUndefined
 
 from pegasus import Environment, Multirotor, config
-from pegasus.backends import BACKENDS
+from pegasus.backends import BACKENDS, PX4
 from pegasus.base.components import build
 from pegasus.base.system import resource
 from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
@@ -293,7 +293,7 @@ def fields(cls: type) -> dict[str, Any]:
         }
     shared = {
         item.name
-        for base in (Motor, Controller, Camera, FocusedLens, Fault)
+        for base in (Motor, Controller, Camera, FocusedLens, Fault, PX4)
         if cls is not base and issubclass(cls, base)
         for item in dataclasses.fields(base)
     }

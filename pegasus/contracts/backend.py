@@ -230,6 +230,7 @@ BACKENDS: Registry[Backend] = Registry(
         "plane": "pegasus.control.fixed_wing.controller:PlaneController",
         "vtol": "pegasus.control.vtol.controller:VtolController",
         "policy": "pegasus.learn.policy_controller:PolicyController",
+        "policy_px4": "pegasus.learn.policy_px4:PolicyPX4",
         "px4": "pegasus.backends.px4.px4:PX4",
         "ardupilot": "pegasus.backends.ardupilot.ardupilot:ArduPilot",
         "ros2": "pegasus.backends.ros2.backend:ROS2",

@@ -65,7 +65,7 @@ class Aircraft:
             or on free ground around it. If left out, free spawn points, or the origin of a world without any.
         heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,). If left
             out, that of the spawn point, or 0 at a given position.
-        spacing: Distance of neighbours in that grid [m]; if left out, large enough to separate the rotors.
+        spacing: Distance of neighbours in that grid [m]; if left out, enough for rotors and wings.
         backends: Controllers, autopilots and listeners; at most one of them drives.
         sensors: Sensors by name, in place of those of the vehicle's file.
         extra_sensors: Further sensors by name.
@@ -199,12 +199,15 @@ class Aircraft:
         self._changed: Sequence[VehicleParameters] | None = None
         self._variation = Variation(spec, models, airframe, self.count, variation or {})
         self._nominal = nominal
+        radius = self.layout.swept_radius(diameters)
+        if airframe.surfaces:
+            radius = max(radius, self.asset.reach)
         self.start = StartPlacement(
             count=self.count,
             position=position,
             heading=heading,
             spacing=spacing,
-            radius=self.layout.swept_radius(diameters),
+            radius=radius,
             lowest_point=self.asset.lowest_point,
         )
         self.columns: dict[str, Array] = {}

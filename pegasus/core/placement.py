@@ -48,7 +48,7 @@ class StartPlacement:
         position: Position of the body frames [m], shape (N, 3); or the centre of a square grid, shape (3,).
             Above the origin if None, or if it is the name of a spawn point, until `find_start` finds a place.
         heading: Direction of the x axes [rad], one or shape (N,); 0 or that of the spawn point if None.
-        spacing: Distance of neighbours in the grid [m]; large enough to separate the rotors if None.
+        spacing: Distance of neighbours in the grid [m]; large enough to separate rotors and wings if None.
         radius: Radius about the z axis that rotors and propellers stay within [m].
         lowest_point: Lowest z of the colliders in the body frame [m].
 
@@ -189,16 +189,14 @@ def start_positions(position: npt.ArrayLike, *, count: int, spacing: float | Non
     Args:
         position: Centre of a square grid, shape (3,), or the positions themselves, shape (N, 3) [m].
         count: Number of vehicles N.
-        spacing: Distance of neighbours in the grid [m]; large enough to separate the rotors if None.
+        spacing: Distance of neighbours in the grid [m]; large enough to separate rotors and wings if None.
         clearance: Radius that each vehicle needs [m].
     """
     points = finite_numbers("position", position, (count, 3))
     if np.ndim(position) == 2:
         return points.copy()
     gap = 2 * clearance + GAP if spacing is None else spacing
-    require(
-        gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or rotors overlap"
-    )
+    require(gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or they overlap")
     placed = points.copy()
     placed[:, :2] += square_grid(count) * gap
     return placed

@@ -179,10 +179,11 @@ class SensorSuite(Mapping[str, Sensor]):
         number = self.time.item(2)
         if self._new is None or self._new[0] != number:
             new = NewReadings(self)
-            for name in self.new_names:
-                reading = self.last_given(name)
-                assert reading is not None
-                new[name] = reading
+            now, altered = self.time.item(0), self.altered
+            for name, sensor in self._each:
+                reading = self.last_given(name) if sensor is None or name in altered else sensor.given_at(now)
+                if reading is not None and reading.stamp == now:
+                    new[name] = reading
             self._new = number, new
         return self._new[1]
 

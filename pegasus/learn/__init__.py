@@ -10,6 +10,7 @@ from pegasus.learn.flights import Flights, evaluate
 from pegasus.learn.learning import Learning
 from pegasus.learn.policy_controller import PolicyController
 from pegasus.learn.policy_file import Description, Layer, write_policy
+from pegasus.learn.policy_px4 import PolicyPX4
 from pegasus.learn.registration import TASKS, register
 from pegasus.learn.task import Task
 from pegasus.learn.terms import Term
@@ -37,6 +38,7 @@ __all__ = [
     "Layer",
     "Learning",
     "PolicyController",
+    "PolicyPX4",
     "Progress",
     "Result",
     "RslEnv",

@@ -214,6 +214,17 @@ def lowest_point(colliders: list[Collider]) -> float:
     return min((bounds(item)[0][2] for item in colliders), default=np.inf)
 
 
+def reach(colliders: list[Collider]) -> float:
+    """Return a radius about the z axis that bounded colliders stay within [m]; 0 without any.
+
+    Args:
+        colliders: Collision shapes in one frame.
+    """
+    boxes = [bounds(item) for item in colliders if item.shape is not ColliderShape.PLANE]
+    corners = [np.maximum(np.abs(low), np.abs(high)) for low, high in boxes]
+    return max((float(np.hypot(x, y)) for x, y, _ in corners), default=0.0)
+
+
 def extent_of(colliders: list[Collider]) -> tuple[Array, Array]:
     """Return the corners of the box around all bounded colliders [m], shape (3,) each; zeros without any.
 

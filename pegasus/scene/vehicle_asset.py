@@ -14,7 +14,7 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec, rotor_of
 from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.airframe import CONTACT, build_vehicle_stage, feet_height
-from pegasus.scene.colliders import decompose, lowest_point
+from pegasus.scene.colliders import decompose, lowest_point, reach
 from pegasus.scene.gltf import usd_file
 from pegasus.scene.scene import Collider, ColliderShape, Rolling, Scene
 from pegasus.scene.stage import TIME, Notices, cached_file, open_stage, stage_frame
@@ -45,6 +45,11 @@ class VehicleAsset:
     def lowest_point(self) -> float:
         """Lowest z of the colliders [m]; infinite without any."""
         return lowest_point(self.colliders)
+
+    @property
+    def reach(self) -> float:
+        """Radius about the z axis that the colliders stay within [m]."""
+        return reach(self.colliders)
 
     @property
     def airframe_bottom(self) -> float:

@@ -99,3 +99,14 @@ def test_places_fit_the_chosen_copies():
         vehicle = sim.add(Multirotor("iris", count=4, position=HIGH, sensors={}))
         with pytest.raises(ConfigError, match=r"position = .* broadcast to shape \(2, 3\)"):
             vehicle.place([(0, 0, 9)] * 3, copies=[0, 3])
+
+
+@pytest.mark.parametrize("model", ["standard_vtol", "plane", "flying_wing", "aerosonde"])
+def test_wings_of_copies_are_apart(model):
+    """Copies with wings wider than their rotors would start in each other, and fly off in contact."""
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor(model, count=5))
+        (first, second, *_) = vehicle.state.position
+        points = np.concatenate([c.vertices for c in vehicle.asset.colliders if c.vertices is not None])
+        span = points[:, 1].max() - points[:, 1].min()
+        assert np.linalg.norm(first - second) > span

@@ -97,7 +97,7 @@ class GuidedPilot:
             return
         self._due, self._orders[...] = t + SET_POINT_INTERVAL, mission.order
         mission.armed[...] = np.array(armed) & np.array(present)
-        seen = self._seen(state)
+        seen = self.seen(state)
         mission.ready[...] = mission.armed
         heights = self._take_off_heights
         if heights is not None:
@@ -136,8 +136,11 @@ class GuidedPilot:
         height = self._dialect.take_off_height
         return None if height is None else np.minimum(height, self._mission.columns["climb"])
 
-    def _seen(self, state: VehicleState) -> VehicleState:
-        """Return the state as the autopilots see it; the true one until they send estimates."""
+    def seen(self, state: VehicleState) -> VehicleState:
+        """Return places and velocities as the autopilots see them, in a copy of the true state.
+
+        They are the true ones until the autopilots send estimates.
+        """
         mission, local = self._mission, self._estimates.local_position
         velocity = self._estimates.estimate.velocity
         standing = mission.armed == 0

@@ -8,7 +8,7 @@ import itertools
 import struct
 from collections import namedtuple
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -27,13 +27,18 @@ FREQUENT = frozenset(
 )
 """Names of the messages with a template."""
 
+SIMULATOR = 200
+"""Component id that PX4 expects of a simulator."""
+
 # A frame: start, length of the payload, two bytes of flags, sequence, system, component, message id (three
 # bytes), payload, checksum.
-_START = b"\xfd"
+_START, _FIRST = b"\xfd", 0xFD
 _HEADER = struct.Struct("<6B3s")
 _NUMBER_AT = 7
 _HEADER_SIZE, _CHECKSUM_SIZE, _SIGNATURE_SIZE = 10, 2, 13
 _SIGNED = 0x01
+_FEW = 4
+"""Largest number of kinds of messages whose ids are searched for before data are looked through."""
 
 
 @cache
@@ -77,12 +82,14 @@ class Template:
             self._fields = itemgetter(*(slice(*span) if span[1] - span[0] > 1 else span[0] for span in spans))
 
     def order(self, *names: str) -> Callable[[tuple[Any, ...]], Any]:
-        """Return a function that makes a message of field values in a given order.
+        """Return a function that makes a message of field values in an order, fastest in that of the wire.
 
         Args:
             names: Names of all fields in that order.
         """
         places, kind = [names.index(name) for name in self.type._fields], self.type
+        if places == list(range(len(names))):
+            return partial(tuple.__new__, kind)
         return lambda values: tuple.__new__(kind, map(values.__getitem__, places))
 
     def frame(self, message: Any, sequence: int, system: int, component: int) -> bytes:
@@ -131,14 +138,14 @@ def make_message(name: str, **fields: Any) -> Any:
     return message_type(name)(**fields)
 
 
-def encode(message: Any, *, sequence: int, system: int = 1, component: int = 200) -> bytes:
+def encode(message: Any, *, sequence: int, system: int = 1, component: int = SIMULATOR) -> bytes:
     """Return a message as a MAVLink 2 frame.
 
     Args:
         message: The message.
         sequence: Number of the frame on its link; only its lowest byte is sent.
         system: System id of the sender.
-        component: Component id of the sender; PX4 expects 200 for a simulator.
+        component: Component id of the sender.
     """
     template = getattr(message, "template", None)
     if template is None:
@@ -192,6 +199,9 @@ class Decoder:
         """
         if self._waiting:
             data = self._waiting + data
+        elif self._holds_none(data):
+            self._skip(data)
+            return
         at, end = 0, len(data)
         while True:
             start = data.find(_START, at)
@@ -224,6 +234,16 @@ class Decoder:
             self._skip(_START)
             at += 1
         self._waiting = data[at:]
+
+    def _holds_none(self, data: bytes) -> bool:
+        """Return whether data are whole frames, and hold the id of no message to decode at any place."""
+        at, end = 0, len(data)
+        while end - at >= _HEADER_SIZE and data[at] == _FIRST:
+            signature = _SIGNATURE_SIZE if data[at + 2] & _SIGNED else 0
+            at += _HEADER_SIZE + data[at + 1] + _CHECKSUM_SIZE + signature
+        if at != end or len(self._wanted) > _FEW:
+            return False
+        return not any(number in data for number in self._wanted)
 
     def _skip(self, data: bytes) -> None:
         self.bad_byte_count += len(data)

@@ -54,8 +54,8 @@ class SensorMessages:
         self._temperature = [15.0] * count
         self._new = [0] * count
         self._message: Callable[[tuple[Any, ...]], Any] = message_type("HIL_SENSOR").template.order(
-            *("time_usec", "fields_updated", "id", "xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro"),
-            *("xmag", "ymag", "zmag", "abs_pressure", "diff_pressure", "pressure_alt", "temperature"),
+            *("time_usec", "xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag"),
+            *("abs_pressure", "diff_pressure", "pressure_alt", "temperature", "fields_updated", "id"),
         )
 
     def take_imu(self, reading: ImuReading) -> None:
@@ -102,11 +102,11 @@ class SensorMessages:
         """
         ax, ay, az = force
         wx, wy, wz = rate
-        mx, my, mz = self._magnetic_field[copy]
         new, self._new[copy] = self._new[copy] | groups, 0
         pressure, differential = self._pressure[copy], self._differential_pressure[copy]
         air = pressure, differential, self._altitude[copy], self._temperature[copy]
-        return self._message((time_usec, new, self._number, ax, -ay, -az, wx, -wy, -wz, mx, my, mz, *air))
+        field = self._magnetic_field[copy]
+        return self._message((time_usec, ax, -ay, -az, wx, -wy, -wz, *field, *air, new, self._number))
 
     def new_message(self, copy: int, time_usec: int) -> Any:
         """Return the message of the values that are new since the last one, None if there are none.

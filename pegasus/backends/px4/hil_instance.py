@@ -9,7 +9,7 @@ from typing import Any
 from pegasus.backends.mavlink.airframe import OutputMap
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, LinkClosedError
-from pegasus.backends.mavlink.messages import Decoder, encode
+from pegasus.backends.mavlink.messages import SIMULATOR, Decoder, encode
 from pegasus.core.link_state import FaultyLine
 
 _log = logging.getLogger(__name__)
@@ -113,12 +113,14 @@ class HilInstance:
 
     def add_sensor(self, message: Any) -> None:
         """Add a HIL_SENSOR to the messages of this step; its answer carries the same time."""
-        self.add(message)
+        frame = message.template.frame(message, self._sequence, self._system, SIMULATOR)
+        self._outgoing.append(frame)
+        self._sequence += 1
         self.is_clocked = True
         if self.line is None:
             self._expect(message.time_usec)
         else:
-            self._sampled[self._outgoing[-1]] = message.time_usec
+            self._sampled[frame] = message.time_usec
 
     def _expect(self, time_usec: int) -> None:
         """Expect an answer to a sensor message."""

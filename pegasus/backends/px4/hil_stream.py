@@ -38,6 +38,7 @@ class HilStream:
     ) -> None:
         self._vehicle, self._sensors, self._instances = vehicle, sensors, instances
         self._messages = [SensorMessages(vehicle.count, k) for k in range(sensors.number_count)]
+        self._further = self._messages[1:]
         self._period, self._external = 1.0 / sensors.rate, external
         self._sample_count = 0
         # Compiled before the autopilots start, which would wait for it.
@@ -68,7 +69,7 @@ class HilStream:
                 truths = self._truths(t, state)
             if self._sample_count % _RECEIVER_INTERVAL == 0:
                 receiver = rc_channels
-        fails, (first, *further) = self._vehicle.faults.links.fail(_LINK), self._messages
+        fails, first, further = self._vehicle.faults.links.fail(_LINK), self._messages[0], self._further
         for i, instance in enumerate(self._instances):
             if instance.phase is Phase.ABSENT:
                 continue
@@ -99,7 +100,7 @@ class HilStream:
             yield truths[i]
         if receiver is not None:
             yield rc_message(time_usec, receiver)
-        for messages in self._messages[1:]:
+        for messages in self._further:
             if (new_message := messages.new_message(i, time_usec)) is not None:
                 yield new_message
 

@@ -386,7 +386,9 @@ def test_vtols(real):
     waypoints, count = scenario.vehicles[0].backends[0]["waypoints"], 5
     backend, recorder = real(waypoints=waypoints), Recorder()
     with Simulation("flat", seed=1) as simulation:
-        vehicle = simulation.add(Multirotor("standard_vtol", backends=[backend, recorder], count=count))
+        # Their GPS wander by a metre: neighbours would touch as they land.
+        options = {"count": count, "spacing": 6.0}
+        vehicle = simulation.add(Multirotor("standard_vtol", backends=[backend, recorder], **options))
         start = vehicle.state.position.copy()
         fly_until(simulation, lambda: all(backend.armed), limit=40.0)
         lifts = []
