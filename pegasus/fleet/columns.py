@@ -5,28 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, empty_lines
 from pegasus.base.tracing import Column
 
 ROOM = 16
 """Rows of an array are a multiple of this number: whole lanes, and whole lines of a cache."""
-_LINE = 64
 _KINDS: dict[str, Any] = {"integer": np.int32, "word": np.uint64}
 
 
 def padded(count: int) -> int:
     """Return the number of rows of arrays for `count` of them."""
     return -(-count // ROOM) * ROOM
-
-
-def empty(width: int, rows: int, kind: Any) -> Array:
-    """Return an array of shape (max(width, 1), rows) that begins with a line of the cache."""
-    kind = np.dtype(kind)
-    size = max(width, 1) * rows * kind.itemsize
-    memory = np.empty(size + _LINE, dtype=np.uint8)
-    first = -memory.ctypes.data % _LINE
-    array: Array = memory[first : first + size].view(kind).reshape(max(width, 1), rows)
-    return array
 
 
 def planar(values: Any, width: int, count: int, kind: Any) -> Array:
@@ -38,7 +27,7 @@ def planar(values: Any, width: int, count: int, kind: Any) -> Array:
         count: Number of rows N.
         kind: Type of the numbers.
     """
-    array = empty(width, padded(count), kind)
+    array = empty_lines((max(width, 1), padded(count)), kind)
     rows = np.broadcast_to(np.asarray(values, dtype=kind).reshape(-1, max(width, 1)), (count, max(width, 1)))
     array[:, :count] = rows.T
     array[:, count:] = rows[-1:].T

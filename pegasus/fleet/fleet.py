@@ -3,12 +3,12 @@
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array, IntArray, empty_lines
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.tracing import uniform_values
@@ -120,7 +120,7 @@ class Fleet:
         self._widths = {c.name: c.width for c in every if not c.uniform}
         parameters = [a for a in self._model.parameters if a is not None]
         numbers = {name: x for a in parameters for name, x in uniform_values(a).items()}
-        tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
+        tables = {c.name: _of_kind(numbers[c.name], self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
         start = self._model.start | numbers
@@ -302,3 +302,10 @@ class Fleet:
             )
         whole: Array = np.broadcast_to(given, shape).reshape(count, max(width, 1))
         return whole
+
+
+def _of_kind(table: Array, kind: Any) -> Array:
+    """Return a copy of a table with numbers of a type, in lines of the cache as it was."""
+    made = empty_lines(table.shape, kind)
+    made[...] = table
+    return made
