@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array, empty_lines
+from pegasus.base.arrays import Array, IntArray, empty_lines
 from pegasus.base.tracing import Column
 
 ROOM = 16
@@ -38,6 +38,37 @@ def view(array: Array, width: int, count: int) -> Array:
     """Return the rows of a column, live: shape (N, width), or (N,) of a column with one number."""
     rows: Array = array[:, :count].T
     return rows if width else rows[:, 0]
+
+
+class HostRows:
+    """Columns in arrays of NumPy; on a GPU they are `pegasus.base.device_rows.DeviceRows`."""
+
+    def sent(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """Return arrays as they are."""
+        return dict(columns)
+
+    def view(self, array: Array, width: int, count: int) -> Array:
+        """Return the rows of a column, live; see `view`."""
+        return view(array, width, count)
+
+    def taken(self, array: Array, rows: IntArray, room: int) -> Array:
+        """Return some rows of a column as one of `room` rows; those behind them repeat the last one."""
+        made = empty_lines((len(array), room), array.dtype)
+        made[:, : len(rows)] = array[:, rows]
+        made[:, len(rows) :] = array[:, rows[-1:]]
+        return made
+
+    def put(self, array: Array, rows: IntArray | slice, values: Array) -> None:
+        """Write values of shape (width, K) to K rows of a column."""
+        array[:, rows] = values
+
+    def copied(self, array: Array, count: int) -> Array:
+        """Return a copy of the first rows of a column."""
+        return array[:, :count].copy()
+
+    def assign(self, rows: Array, values: Array) -> None:
+        """Write all rows of a view."""
+        rows[...] = values
 
 
 def kind_of(column: Column, real: Any) -> Any:

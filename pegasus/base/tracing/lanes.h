@@ -91,7 +91,7 @@ auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline 
 // Eight numbers side by side from a place on.
 auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* out) px_inline {
     const px_real* row = table + (k < 0 ? 0 : k < size ? k : size - 1);
-    for (int q = 0; q < 8; q++) out[q] = row[q];
+    _Pragma("unroll") for (int q = 0; q < 8; q++) out[q] = row[q];
 };
 auto px_real_load = [](const px_real* rows, long long width, int k) px_inline { return rows[k]; };
 auto px_real_store = [](px_real* rows, long long width, int k, px_reals x) px_inline { rows[k] = x; };
