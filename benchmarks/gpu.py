@@ -1,9 +1,9 @@
 """Print the speed of a fleet on a GPU, or on the CPU without one, in millions of vehicle-steps per second.
 
-python benchmarks/gpu.py [ROWS]    RK4 at 500 Hz, float32, by the clock; 1048576 rows on a GPU, 4096 on the CPU
+python benchmarks/gpu.py [ROWS]    RK4 at 500 Hz, float32, by the clock; 2^20 rows on a GPU, 4096 on the CPU
 
-`stepwise` is one step a launch, `fused` 100 steps a launch with the state in registers. On a GPU the end is compared
-with that of the same rows on the CPU.
+`stepwise` is one step a launch, `fused` 100 steps a launch with the state in registers. On a GPU the end is
+compared with that of the same rows on the CPU.
 """
 
 import sys
