@@ -2,6 +2,8 @@
 
 python benchmarks/fleet.py [ROWS]    RK4 at 500 Hz, ten steps a launch; 1000 rows
 
+Also derivatives, threads, and the first step of a process with an empty and with a full cache.
+
 Shipped vehicles fly with their measured propellers in forward flight, batteries and the standard atmosphere;
 "plain" ones with models as those of crazyflow: thrust and torque by squared speed, motor lag and drag. It is
 measured beside them where it is installed (pip install crazyflow). Then come surroundings, sensors and
@@ -10,7 +12,9 @@ turbulence by what they add, and depth images of 64 x 48 pixels, in millions of 
 
 import importlib
 import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import starmap
@@ -90,6 +94,33 @@ def speed(fly: Callable[[], None], rows: int, clock: Callable[[], float]) -> flo
         fly()
         spent.append(clock() - start)
     return rows * STEPS * STEPS / min(spent)
+
+
+def derivatives(model: Any, rows: int) -> float:
+    """Return vector-Jacobian products of a step by second of processor time of one core."""
+    fleet = Fleet(model, rows)
+    weights = {"position": np.ones((rows, 3))}
+    steps, spent = 10, []
+    for _ in range(REPEATS):
+        start = time.thread_time()
+        fleet.vjp(weights, steps)
+        spent.append(time.thread_time() - start)
+    return rows * steps / min(spent)
+
+
+def first_steps(name: str, rows: int) -> list[tuple[float, float]]:
+    """Return seconds by the clock and of processor time of a first step, with an empty and a full cache."""
+    code = f"from pegasus.fleet import Fleet; Fleet({name!r}, {rows}).step()"
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        given = os.environ | {"XDG_CACHE_HOME": folder}
+        for _ in range(2):
+            wall, before = time.perf_counter(), os.times()
+            subprocess.run([sys.executable, "-c", code], env=given, check=True)
+            after = os.times()
+            own = after.children_user + after.children_system - before.children_user - before.children_system
+            found.append((time.perf_counter() - wall, own))
+    return found
 
 
 def crazyflow(rows: int) -> dict[str, Callable[[], None]]:
@@ -204,6 +235,10 @@ def main() -> None:
                 print(f"{name:40} {figures}; made in {made:.1f} s{beside}", flush=True)
     os.environ["OMP_NUM_THREADS"] = "1"
     around(rows)
+    for title, model in models.items():
+        print(f"{title + ', derivatives':40} {1e-6 * derivatives(model, rows):8.2f} M products/s on one core")
+    for title, (wall, own) in zip(("empty", "full"), first_steps("crazyflie", rows), strict=True):
+        print(f"first step, {title} cache: {wall:.1f} s by the clock, {own:.1f} s of processor time")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Array types, and the array namespace that a formula computes in."""
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,20 @@ _FOLLOWS_ARRAY_API = hasattr(np, "permute_dims")
 """Whether NumPy follows the array API itself, as it has since version 2."""
 MANY = 16
 """Number of rows from which a transposed memory layout is faster."""
+
+
+LINE = 64
+"""Bytes of a line of the processor's cache."""
+
+
+def empty_lines(shape: tuple[int, ...], kind: Any) -> Array:
+    """Return an array without values that begins with a line of the cache."""
+    kind = np.dtype(kind)
+    size = math.prod(shape) * kind.itemsize
+    memory = np.empty(size + LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % LINE
+    array: Array = memory[first : first + size].view(kind).reshape(shape)
+    return array
 
 
 def row_product(rows: Array, matrix: Array) -> Array:

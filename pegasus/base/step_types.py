@@ -248,9 +248,7 @@ def maximum(a: Real, b: Real) -> Real:
 
 def magnitude(x: Real) -> Real:
     """Return the absolute value."""
-    if x < 0.0:
-        return -x
-    return x
+    return abs(x)
 
 
 def clamped(x: Real, low: Real, high: Real) -> Real:

@@ -1,5 +1,6 @@
 """Folders of shipped and user files and of the cache, suffixes, addresses, processors."""
 
+import functools
 import os
 import re
 import sys
@@ -108,6 +109,14 @@ def processor_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@functools.cache
+def has_wide_registers() -> bool:
+    """Return whether the processor is known to have registers of 512 bits, those of AVX-512."""
+    with suppress(OSError):
+        return " avx512f " in Path("/proc/cpuinfo").read_text()
+    return False
 
 
 def yield_to_others() -> None:

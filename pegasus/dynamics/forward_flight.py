@@ -29,25 +29,23 @@ _TURN = 2.0 * math.pi
 _PI = math.pi
 _SLOW = 3e-9
 """Speed of a blade tip [m/s] below which advance ratios are those of this speed."""
-_LEAST = 1e-30
-"""Square of a speed [m^2/s^2] that keeps the place across the axis finite in air at rest."""
+_LEAST = 1e-18
+"""Squared speed [m^2/s^2] that keeps the place across the axis finite at rest, in single precision too."""
 _DENSITY = 50.0
 """Points of the tables per unit of the advance ratio along the axis."""
 _ACROSS = 21
 """Points of the tables across the axis, evenly spaced in mu^2 / (mu^2 + 0.25), which is 1 at the last: the
 coefficients are smooth in mu^2."""
 _LAST_ACROSS = 20.0
-_END_ACROSS = math.nextafter(_LAST_ACROSS, 0.0)
-"""Largest place across the axis in the last cell."""
 _HALF = 0.5
 """Advance ratio mu across the axis in the middle of the tables."""
 _HALF_TIP = squared(_HALF / math.pi)
 """Its square with speeds by that of the tip, pi n D."""
 _BY_RATIO, _FIRST = math.pi * _DENSITY, DESCENT * _DENSITY
 """Points of the tables per speed along the axis by that of the tip, and those up to a ratio of 0."""
-_CELL = 8
+_CELL = 8.0
 """Values of a cell: two coefficients by four shares; one line of a cache."""
-_CELLS = (_ACROSS - 1) * _CELL
+_CELLS = float((_ACROSS - 1) * _CELL)
 """Values of the cells from one advance ratio along the axis to the next."""
 
 
@@ -60,7 +58,9 @@ class RotorParameters:
     pressure: float
     """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
     end: float
-    """Largest place along the axis in the last cell of the tables."""
+    """Last place along the axis, the number of cells."""
+    half_tip: float
+    """Squared speed across the axis in the middle of the tables, by that of the rotor [m^2/rad^2]."""
     turning_in_descent: float
     """Speed of a rotor at the first advance ratio of the tables, by its speed along the axis [rad/m]."""
     turning_at_end: float
@@ -150,7 +150,7 @@ def rotor_in_flight(
         tip = _SLOW
     square = tip * tip
     plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
-    along = _BY_RATIO * air_velocity[2] / tip + _FIRST
+    along = air_velocity[2] * (_BY_RATIO / tip) + _FIRST
     turning = speed
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
@@ -160,22 +160,26 @@ def rotor_in_flight(
     if along > p.end:
         along = p.end
         turning = air_velocity[2] * p.turning_at_end
-    reach = turning * p.radius
-    across = _LAST_ACROSS * plane / (plane + _HALF_TIP * reach * reach + _LEAST)
+    # One division for two quotients: the place across the axis, plane / curved, and in-plane over tip speed
+    # by in-plane speed, |tip| / around: r / (1 + r^2), which leaves nothing to a rotor at rest.
+    around = square + plane
+    curved = plane + turning * turning * p.half_tip + _LEAST
+    inverse = 1.0 / (around * curved)
+    across = _LAST_ACROSS * plane * (around * inverse)
+    share = magnitude(tip) * (curved * inverse)
     if not across > 0.0:
         across = 0.0
-    across = minimum(across, _END_ACROSS)
-    first = int(along) * _CELLS + int(across) * _CELL
+    row = minimum(floor(along), p.end - 1.0)
+    column = minimum(floor(across), _LAST_ACROSS - 1.0)
+    first = int(row * _CELLS + column * _CELL)
     if first < 0:
         # Never; the compiler then tests none of the indices that follow.
         first = 0
-    x = along - floor(along)
-    y = across - floor(across)
+    x = along - row
+    y = across - column
     pressure = air_density * p.pressure
     thrust = pressure * (turning * magnitude(turning)) * value_in_cell(p.cells, first, x, y)
     torque = pressure * (speed * magnitude(speed)) * value_in_cell(p.cells, first + 4, x, y)
-    # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
-    share = magnitude(tip) / (square + plane)
     pull = -magnitude(thrust) * p.tilt * share
     bend = p.moment * share
     force = Vec3(pull * air_velocity[0], pull * air_velocity[1], thrust)
@@ -259,7 +263,8 @@ class RotorThrust(PropellerThrust):
         return RotorParameters(
             radius=self.diameter / 2.0,
             pressure=squared(self.diameter * self.diameter) / squared(_TURN),
-            end=math.nextafter(len(self._table) - 1, 0.0),
+            end=len(self._table) - 1.0,
+            half_tip=_HALF_TIP * squared(self.diameter / 2.0),
             turning_in_descent=-_PI / (DESCENT * self.diameter / 2.0),
             turning_at_end=_PI / (((len(self._table) - 1) / _DENSITY - DESCENT) * self.diameter / 2.0),
             cells=tuple(cells_of(self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),

@@ -95,6 +95,28 @@ def layer_pressure(
     return base_pressure * exp(-_GRAVITY_BY_GAS / lapse_rate * log(ratio))
 
 
+def tropospheric_pressure(share: Real) -> Real:
+    """Return the pressure in the lowest layer by that at sea level, (1 - u)^5.25588 with g / (R L) as power.
+
+    A polynomial of degree 13, to 1e-17 for u from -0.143 to 0.3135: all heights of that layer, at any
+    temperature offset.
+
+    Args:
+        share: Fall of the temperature from sea level, by that at sea level, u.
+    """
+    v = share - 0.0859375
+    w = v * v
+    even = 0.0021746296187496335 + w * (0.00029677705081465264 + w * 7.823528038014822e-05)
+    even = 0.6235827938287827 + w * (
+        8.34730804522284 + w * (6.115000934845061 + w * (0.07839710634216684 + w * even))
+    )
+    odd = 0.0007253898290034145 + w * (0.0001400104279289442 + w * 4.44923336465598e-05)
+    odd = -3.585612483540438 + w * (
+        -9.910992911541848 + w * (-1.6803410284840927 + w * (0.00911740704694796 + w * odd))
+    )
+    return even + v * odd
+
+
 def standard_air(p: AtmosphereParameters, altitude: Real) -> tuple[Real, Real, Real]:
     """Return pressure [Pa], temperature [K] and density [kg/m^3] of the air.
 
@@ -103,6 +125,12 @@ def standard_air(p: AtmosphereParameters, altitude: Real) -> tuple[Real, Real, R
         altitude: Geometric altitude above mean sea level [m]; clipped to the range of the atmosphere.
     """
     height = geopotential_altitude(minimum(maximum(altitude, LOWEST_ALTITUDE), HIGHEST_ALTITUDE))
+    if height < p.base[1]:
+        # Where nearly all fly: without a logarithm and an exponential.
+        rise = p.lapse_rate[0] * height
+        pressure = p.pressure[0] * tropospheric_pressure(-rise * (1.0 / p.temperature[0]))
+        temperature = p.temperature[0] + rise
+        return pressure, temperature, pressure / (GAS_CONSTANT * temperature)
     k = 0
     for j in range(length(p.base)):
         if height >= p.base[j]:

@@ -5,28 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray, empty_lines
 from pegasus.base.tracing import Column
 
 ROOM = 16
 """Rows of an array are a multiple of this number: whole lanes, and whole lines of a cache."""
-_LINE = 64
 _KINDS: dict[str, Any] = {"integer": np.int32, "word": np.uint64}
 
 
 def padded(count: int) -> int:
     """Return the number of rows of arrays for `count` of them."""
     return -(-count // ROOM) * ROOM
-
-
-def empty(width: int, rows: int, kind: Any) -> Array:
-    """Return an array of shape (max(width, 1), rows) that begins with a line of the cache."""
-    kind = np.dtype(kind)
-    size = max(width, 1) * rows * kind.itemsize
-    memory = np.empty(size + _LINE, dtype=np.uint8)
-    first = -memory.ctypes.data % _LINE
-    array: Array = memory[first : first + size].view(kind).reshape(max(width, 1), rows)
-    return array
 
 
 def planar(values: Any, width: int, count: int, kind: Any) -> Array:
@@ -38,7 +27,7 @@ def planar(values: Any, width: int, count: int, kind: Any) -> Array:
         count: Number of rows N.
         kind: Type of the numbers.
     """
-    array = empty(width, padded(count), kind)
+    array = empty_lines((max(width, 1), padded(count)), kind)
     rows = np.broadcast_to(np.asarray(values, dtype=kind).reshape(-1, max(width, 1)), (count, max(width, 1)))
     array[:, :count] = rows.T
     array[:, count:] = rows[-1:].T
@@ -49,6 +38,37 @@ def view(array: Array, width: int, count: int) -> Array:
     """Return the rows of a column, live: shape (N, width), or (N,) of a column with one number."""
     rows: Array = array[:, :count].T
     return rows if width else rows[:, 0]
+
+
+class HostRows:
+    """Columns in arrays of NumPy; on a GPU they are `pegasus.base.device_rows.DeviceRows`."""
+
+    def sent(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """Return arrays as they are."""
+        return dict(columns)
+
+    def view(self, array: Array, width: int, count: int) -> Array:
+        """Return the rows of a column, live; see `view`."""
+        return view(array, width, count)
+
+    def taken(self, array: Array, rows: IntArray, room: int) -> Array:
+        """Return some rows of a column as one of `room` rows; those behind them repeat the last one."""
+        made = empty_lines((len(array), room), array.dtype)
+        made[:, : len(rows)] = array[:, rows]
+        made[:, len(rows) :] = array[:, rows[-1:]]
+        return made
+
+    def put(self, array: Array, rows: IntArray | slice, values: Array) -> None:
+        """Write values of shape (width, K) to K rows of a column."""
+        array[:, rows] = values
+
+    def copied(self, array: Array, count: int) -> Array:
+        """Return a copy of the first rows of a column."""
+        return array[:, :count].copy()
+
+    def assign(self, rows: Array, values: Array) -> None:
+        """Write all rows of a view."""
+        rows[...] = values
 
 
 def kind_of(column: Column, real: Any) -> Any:

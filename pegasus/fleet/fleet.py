@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array, IntArray, empty_lines
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.environment import Environment
-from pegasus.fleet.columns import columns_of, planar, view
+from pegasus.fleet.columns import HostRows, columns_of, padded
 from pegasus.fleet.derivatives import Reverse
 from pegasus.fleet.levels import LEVELS
 from pegasus.fleet.model import FleetModel, Model, Vary
@@ -71,7 +71,8 @@ class Fleet:
             total thrust and orientation; `velocity` and `position`, with a heading; or `reference`: position,
             velocity, acceleration, jerk, heading and its rate. `inputs` lists them with units.
         rate: Steps per second [Hz].
-        device: `cpu`.
+        device: `cpu`, or a GPU: `cuda`, `cuda:0`. There the state and the commands are arrays of Warp, which
+            Torch, JAX and CuPy take by DLPack without a copy, and the commands are not checked.
         dtype: `float32`, or `float64` for the results of a simulation.
         environment: Gravity, air and wind; by default those of a world file without any.
         vary: Parameters that differ between rows, by dotted field of the vehicle's file, such as `mass`,
@@ -118,13 +119,16 @@ class Fleet:
         require(whole, "count", count, "must be a whole number from 1 up")
         require(level in LEVELS, "level", level, f"must be one of {', '.join(LEVELS)}")
         require(1 <= rate <= 1e5, "rate", rate, "must be a rate, from 1 to 100000 steps per second")
-        require(device == "cpu", "device", device, "must be cpu")
         require(str(dtype) in _KINDS, "dtype", dtype, f"must be {' or '.join(_KINDS)}")
         valid_seed = isinstance(seed, int | np.integer) and 0 <= seed < 2**63
         require(valid_seed, "seed", seed, "must be a whole number from 0 up to 2**63 - 1")
         # Not at the top: it imports Warp.
+        from pegasus.base.compiler import device_named
         from pegasus.base.tracing.launches import Program, traced
 
+        self.device = device if device == "cpu" else device_named(device)
+        """Full name of the device."""
+        self._rows_of = _memory(device, self.device)
         self.count, self.rate, self.dtype = int(count), float(rate), _KINDS[str(dtype)]
         self.level = level
         """What rows are commanded."""
@@ -138,16 +142,17 @@ class Fleet:
         arguments = self._model.arguments
         made = traced(self._model.function(by_clock=self.dtype == np.float64), *arguments, outputs=("",))
         self._trace = made
-        self._program = Program(made, real=self.dtype, planar=True)
+        self._program = Program(made, real=self.dtype, planar=True, device=self.device)
         every = [*made.inputs, *(column for column, _ in made.outputs)]
         self._widths = {c.name: c.width for c in every if not c.uniform}
         numbers: dict[str, Array] = self._model.numbers
-        tables = {c.name: numbers[c.name].astype(self.dtype) for c in every if c.uniform}
+        tables = {c.name: _of_kind(numbers[c.name], self.dtype) for c in every if c.uniform}
         self.variation: Mapping[str, Array] = self._model.varied
         """Values that differ between rows by field, shape (N, ...)."""
         start: dict[str, Array] = self._model.start | numbers
-        self._start = columns_of([c for c in every if not c.uniform], start, self.count, self.dtype)
-        self._use(self._rows(self._start, np.arange(self.count)), tables)
+        first = columns_of([c for c in every if not c.uniform], start, self.count, self.dtype)
+        self._start = self._rows_of.sent(first)
+        self._use(self._rows(self._start, np.arange(self.count)), self._rows_of.sent(tables))
 
     @property
     def vehicle(self) -> Aircraft:
@@ -176,15 +181,8 @@ class Fleet:
             ConfigError: If a command is not finite or has another shape.
         """
         if command is not None:
-            given = np.asarray(command)
-            if given.shape not in (self.command.shape, self.command.shape[1:]):
-                raise ConfigError(
-                    f"must have the shape {self.command.shape}, or {self.command.shape[1:]} for all rows",
-                    field="command",
-                    value=given.shape,
-                )
-            self.command[...] = given
-        if not np.isfinite(self._command).all():
+            self._rows_of.assign(self.command, self._commands_of(command))
+        if self.device == "cpu" and not np.isfinite(self._command).all():
             row, channel = np.argwhere(~np.isfinite(self.command))[0].tolist()
             raise ConfigError(
                 "must be finite",
@@ -212,10 +210,26 @@ class Fleet:
             length = np.sqrt((given["orientation"] ** 2).sum(axis=1))
             worst = float(length[np.argmax(abs(length - 1.0))]) if len(length) else 1.0
             require(abs(worst - 1.0) < _UNIT, "orientation", worst, "must have length 1")
+        if not len(chosen):
+            return
         for name, start in self._start.items():
-            self._columns[name][:, chosen] = start[:, chosen]
+            self._rows_of.put(self._columns[name], chosen, self._rows_of.taken(start, chosen, len(chosen)))
         for name, values in given.items():
-            self._columns[name][:, chosen] = values.T
+            self._rows_of.put(self._columns[name], chosen, values.T)
+
+    def _commands_of(self, command: Any) -> Any:
+        """Return given commands as an array that can be assigned to those of all rows."""
+        whole, one = tuple(self.command.shape), tuple(self.command.shape[1:])
+        if self.device != "cpu" and hasattr(command, "__dlpack__") and not isinstance(command, np.ndarray):
+            if tuple(command.shape) == whole:
+                return command
+            raise ConfigError(f"must have the shape {whole}", field="command", value=tuple(command.shape))
+        given = np.asarray(command)
+        if given.shape not in (whole, one):
+            raise ConfigError(
+                f"must have the shape {whole}, or {one} for all rows", field="command", value=given.shape
+            )
+        return np.broadcast_to(given, whole)
 
     def vjp(self, weights: Mapping[str, npt.ArrayLike], substeps: int = 1) -> dict[str, Array]:
         """Return derivatives through steps from the present state, with the commands in `command`.
@@ -232,6 +246,10 @@ class Fleet:
         Raises:
             ConfigError: If there is no such column, or a weight has another shape.
         """
+        if self.device != "cpu":
+            raise ConfigError(
+                "gives no derivatives", field="device", value=self.device, remedy="use a fleet on the cpu"
+            )
         known = {c.name for c, _ in self._trace.outputs}
         for name in weights:
             if name not in known:
@@ -249,7 +267,7 @@ class Fleet:
 
     def snapshot(self) -> dict[str, Array]:
         """Return a copy of the state of all rows; see `restore`."""
-        return {name: values[:, : self.count].copy() for name, values in self._columns.items()}
+        return {name: self._rows_of.copied(values, self.count) for name, values in self._columns.items()}
 
     def restore(self, snapshot: Mapping[str, Array]) -> None:
         """Go on from the state of a snapshot of this fleet, or of one of the same vehicle and number of rows.
@@ -258,10 +276,11 @@ class Fleet:
             ConfigError: If it is a snapshot of another fleet.
         """
         shapes = {name: (len(values), self.count) for name, values in self._columns.items()}
-        if {name: np.shape(values) for name, values in snapshot.items()} != shapes:
+        if {name: tuple(values.shape) for name, values in snapshot.items()} != shapes:
             raise ConfigError("is not of a fleet with these columns and rows", field="snapshot")
+        rows = slice(0, self.count)
         for name, values in snapshot.items():
-            self._columns[name][:, : self.count] = values
+            self._rows_of.put(self._columns[name], rows, values)
 
     def fork(self, rows: npt.ArrayLike | None = None) -> Self:
         """Return another fleet that goes on from the state of rows of this one, with their parameters.
@@ -286,17 +305,16 @@ class Fleet:
 
     def _rows(self, columns: Mapping[str, Array], places: IntArray) -> dict[str, Array]:
         """Return columns with copies of some rows."""
-        return {
-            name: planar(values[:, places].T, self._widths[name], len(places), values.dtype)
-            for name, values in columns.items()
-        }
+        room = padded(len(places))
+        return {name: self._rows_of.taken(values, places, room) for name, values in columns.items()}
 
     def _use(self, columns: dict[str, Array], tables: dict[str, Array]) -> None:
         """Take arrays as the columns of this fleet."""
         self._columns, self._tables = columns, tables
         self._reverse = None
         self._launch = self._program.launch({**columns, **tables}, self.count)
-        views = {name: view(values, self._widths[name], self.count) for name, values in columns.items()}
+        seen = self._rows_of.view
+        views = {name: seen(values, self._widths[name], self.count) for name, values in columns.items()}
         given = self._model.sensors.given
         self.readings = {s: {f: views[c] for f, c in parts.items()} for s, parts in given.items()}
         none: Array = np.zeros((self.count, 0))
@@ -326,3 +344,20 @@ class Fleet:
             )
         whole: Array = np.broadcast_to(given, shape).reshape(count, max(width, 1))
         return whole
+
+
+def _of_kind(table: Array, kind: Any) -> Array:
+    """Return a copy of a table with numbers of a type, in lines of the cache as it was."""
+    made = empty_lines(table.shape, kind)
+    made[...] = table
+    return made
+
+
+def _memory(device: str, name: str) -> Any:
+    """Return what holds columns on a device."""
+    if device == "cpu":
+        return HostRows()
+    # Not at the top: it imports Warp.
+    from pegasus.base.device_rows import DeviceRows
+
+    return DeviceRows(name)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, empty_lines
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.step_math import Quat, Real, Reals, Vec3, minimum, rotate, rotate_inverse
 from pegasus.base.tracing import column, sequence, uniform, uniform_values
-from pegasus.fleet.columns import empty, padded
+from pegasus.fleet.columns import padded
 from pegasus.fleet.fleet import Fleet
 from pegasus.fleet.world import MOST_SHAPES
 from pegasus.optics.lens import Lens, Pinhole
@@ -114,15 +114,22 @@ class Rays:
         require_vector("origin", tuple(origin), unit="m")
         if fleet.world is None:
             raise ConfigError("must be in a world", field="fleet", remedy="give world=World(ground=0.0)")
+        require(
+            fleet.device == "cpu",
+            "fleet",
+            fleet.device,
+            "must be on the CPU to cast rays",
+            "give device='cpu'",
+        )
         self._fleet, self.max_range = fleet, float(max_range)
         self.directions = given / length
         count = len(given)
         real: Any = fleet.dtype
         rows = padded(count)
-        along = empty(3, rows, real)
+        along = empty_lines((3, rows), real)
         along[:, :count] = self.directions.T
         along[:, count:] = along[:, :1]
-        self._reach = empty(fleet.count, rows, real)
+        self._reach = empty_lines((fleet.count, rows), real)
         self._position, self._orientation = np.empty((fleet.count, 3), real), np.empty((fleet.count, 4), real)
         self._shapes: dict[str, Array] = {}
         self._launches: list[tuple[Callable[..., None], int]] = []

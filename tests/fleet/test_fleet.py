@@ -177,7 +177,7 @@ def test_arrays_of_learners(package):
     ("arguments", "message"),
     [
         ({"count": 0}, "count = 0: must be a whole number from 1 up"),
-        ({"device": "tpu"}, "device = 'tpu': must be cpu"),
+        ({"device": "tpu"}, "device = 'tpu': is not on this machine"),
         ({"dtype": "float16"}, "dtype = 'float16': must be float32 or float64"),
         ({"rate": 0.5}, "rate = 0.5: must be a rate"),
         ({"seed": -1}, "seed = -1: must be a whole number"),

@@ -57,6 +57,10 @@ class _Text:
         self._uses = Counter(x.place for x in used)
         self._nested: set[int] = set()
         """Operations that are written where they are used."""
+        self._fused = self._fused_products() if single else {}
+        users = Counter(a.place for s in trace.operations for a in s.operands)
+        taken = Counter(m.place for m in self._fused.values())
+        self._absorbed = {place for place, count in taken.items() if users[place] == count}
         self._tables: list[str] = []
         self._arrays: dict[Any, str] = {}
         self._sizes: dict[str, int] = {}
@@ -129,7 +133,8 @@ class _Text:
             f"#define PEGASUS_WHOLE {'int' if self._single else 'long long'}",
             f"#define PEGASUS_LANES {self._lanes}",
         ]
-        return "\n".join([*head, _SUPPORT.read_text(), "{ px_exact", *self._tables, *lines, "}"]) + "\n"
+        body = ["px_body { px_exact px_aligned", *self._tables, *lines, "px_end } px_run;"]
+        return "\n".join([*head, _SUPPORT.read_text(), *body]) + "\n"
 
     def _at(self, k: int, width: str, n: int) -> str:
         """Return address, distance of rows and place of number n of column k for loads and stores."""
@@ -177,11 +182,38 @@ class _Text:
                 fixed.add(s.place)
         return fixed
 
+    def _fused_products(self) -> dict[int, Symbol]:
+        """Return the product that each sum takes in, by the number of the sum: both are rounded once."""
+        kept = {x.place for _, values in self._trace.outputs for x in values if isinstance(x, Symbol)}
+        users: dict[int, list[Symbol]] = {}
+        for s in self._trace.operations:
+            for a in s.operands:
+                users.setdefault(a.place, []).append(s)
+
+        def is_sum(s: Symbol) -> bool:
+            return s.kind == REAL and s.op in ("add", "sub")
+
+        found: dict[int, Symbol] = {}
+        for s in filter(is_sum, self._trace.operations):
+            products = [
+                a
+                for a in s.operands
+                if a.op == "mul"
+                and a.place not in kept
+                and (a.place in self._fixed) == (s.place in self._fixed)
+                and all(map(is_sum, users[a.place]))
+            ]
+            if products:
+                found[s.place] = min(products, key=lambda a: len(users[a.place]))
+        return found
+
     def _statements(self, symbols: Sequence[Symbol]) -> list[str]:
         lines: list[str] = []
         done: set[int] = set()
         self._nested |= self._used_once_within(symbols)
         for s in symbols:
+            if s.place in self._absorbed:
+                continue
             pack = self._packs.get(s.place)
             if s.place in self._nested:
                 continue
@@ -190,7 +222,7 @@ class _Text:
                 continue
             if pack[0].place not in done:
                 done.add(pack[0].place)
-                lines += self._packed(pack)
+                lines += ["px_fence", *self._packed(pack)]
         return lines
 
     def _used_once_within(self, symbols: Sequence[Symbol]) -> set[int]:
@@ -261,7 +293,7 @@ class _Text:
         self._sizes[name] = len(numbers)
         # Rows of eight may be read from any place on.
         text = ",".join(self._literal(x) for x in (*numbers, *[0.0] * (_ROW - 1)))
-        self._tables.append(f"static const px_real {name}[] = {{{text}}};")
+        self._tables.append(f"alignas(64) static const px_real {name}[] = {{{text}}};")
         return name
 
     def _literal(self, x: float) -> str:
@@ -301,6 +333,8 @@ class _Text:
         if s.op == "select":
             parts = self._name(s.args[0], TRUTH), *(self._name(a, s.kind) for a in s.args[1:])
             return f"px_select{'_words' if s.kind == WORD else ''}({', '.join(parts)})"
+        if s.place in self._fused:
+            return self._sum_with_product(s, self._fused[s.place])
         if s.op in _SIGNS:
             a, b = (self._name(x, kinds[0]) for x in s.args)
             made = f"{a} {_SIGNS[s.op]} {b}"
@@ -318,6 +352,13 @@ class _Text:
             return f"{self._name(s.args[0], kinds[0])} >> {divisor.bit_length() - 1}"
         names = (self._name(x, kinds[0]) for x in s.args)
         return f"px_{s.op}({', '.join(names)})"
+
+    def _sum_with_product(self, s: Symbol, product: Symbol) -> str:
+        first, other = (product is s.args[0]), s.args[1] if product is s.args[0] else s.args[0]
+        a, b, c = (self._name(x, REAL) for x in (*product.args, other))
+        if s.op == "sub":
+            a, c = (a, f"-{c}") if first else (f"-{a}", c)
+        return f"px_fma({a}, {b}, {c})"
 
 
 def _place(s: Symbol) -> tuple[Any, Any, int]:

@@ -23,6 +23,8 @@ typedef px_uword px_words __attribute__((ext_vector_type(PEGASUS_LANES)));
 typedef double px_wide __attribute__((ext_vector_type(PEGASUS_LANES)));
 typedef px_wholes px_truths;
 typedef px_reals px_unaligned __attribute__((aligned(4)));
+typedef px_real px_row __attribute__((ext_vector_type(8), aligned(4)));
+struct px_places { unsigned PEGASUS_WHOLE at[PEGASUS_LANES]; };
 typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #define px_yes px_truths(-1)
 #define px_select_words(c, a, b) (px_convert(c, px_longs) ? (a) : (b))
@@ -37,9 +39,12 @@ typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #ifdef __CUDACC__
 #define px_inline
 #define px_exact
+#define px_body
+#define px_run
 #define px_sqrt(x) ::sqrt(x)
 #define px_floor(x) ::floor(x)
 #define px_abs(x) ::fabs(x)
+#define px_fma(a, b, c) ::fma(a, b, c)
 #define px_bits(x) ((px_words)__double_as_longlong((double)(x)))
 #define px_number(x) ((px_real)__longlong_as_double((long long)(x)))
 #else
@@ -47,11 +52,32 @@ typedef long long px_longs __attribute__((ext_vector_type(PEGASUS_LANES)));
 #pragma clang diagnostic ignored "-Wpsabi"
 #define px_inline __attribute__((always_inline))
 #define px_exact _Pragma("clang fp contract(off)")
+// Compiled once, although Warp has several copies of the function.
+#define px_body [&]() __attribute__((noinline))
+#define px_run ()
 #define px_sqrt(x) __builtin_elementwise_sqrt(x)
 #define px_floor(x) __builtin_elementwise_floor(x)
 #define px_abs(x) __builtin_elementwise_abs(x)
+#if defined(__FMA__) || defined(__aarch64__)
+#define px_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define px_fma(a, b, c) ((a) * (b) + (c))
+#endif
 #define px_bits(x) __builtin_bit_cast(px_words, px_convert(x, px_wide))
 #define px_number(x) px_convert(__builtin_bit_cast(px_wide, x), px_reals)
+#endif
+
+#if PEGASUS_LANES == 1
+#define px_aligned
+#define px_fence
+#define px_end
+#else
+// A local line of a cache lets the compiler lay what it keeps on the stack on whole lines.
+#define px_aligned alignas(64) char px_line[64]; asm volatile("" : : "r"(px_line));
+// Operations stay on their side of a fence, which is no instruction: mixed, those of several rotors need more numbers
+// at a time than there are registers.
+#define px_fence asm goto("" : : : : px_left);
+#define px_end px_left: ;
 #endif
 
 // The quotient of whole numbers, rounded down.
@@ -65,7 +91,7 @@ auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline 
 // Eight numbers side by side from a place on.
 auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* out) px_inline {
     const px_real* row = table + (k < 0 ? 0 : k < size ? k : size - 1);
-    for (int q = 0; q < 8; q++) out[q] = row[q];
+    _Pragma("unroll") for (int q = 0; q < 8; q++) out[q] = row[q];
 };
 auto px_real_load = [](const px_real* rows, long long width, int k) px_inline { return rows[k]; };
 auto px_real_store = [](px_real* rows, long long width, int k, px_reals x) px_inline { rows[k] = x; };
@@ -86,13 +112,14 @@ auto px_gather = [](const px_real* table, px_wholes k, px_whole size) px_inline 
     return x;
 };
 auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* out) px_inline {
-    px_wholes place = k < px_wholes(0) ? px_wholes(0) : k;
-    place = place < px_wholes(size) ? place : px_wholes(size - 1);
+    px_wholes within = k < px_wholes(0) ? px_wholes(0) : k;
+    within = within < px_wholes(size) ? within : px_wholes(size - 1);
+    px_places place = __builtin_bit_cast(px_places, within);
 #if PEGASUS_LANES == 8
     // Rows as they lie in memory, then the transposed matrix by three rounds of exchanges: pairs of numbers, then
     // the registers' parts of 128 bits.
     px_reals r[8], a[8], c[8];
-    _Pragma("unroll") for (int l = 0; l < 8; l++) r[l] = *(const px_unaligned*)(table + place[l]);
+    _Pragma("unroll") for (int l = 0; l < 8; l++) r[l] = *(const px_unaligned*)(table + place.at[l]);
     if (sizeof(px_real) == 8) {
         _Pragma("unroll") for (int l = 0; l < 8; l += 2) {
             a[l] = __builtin_shufflevector(r[l], r[l + 1], 0, 8, 2, 10, 4, 12, 6, 14);
@@ -122,9 +149,35 @@ auto px_eight = [](const px_real* table, px_wholes k, px_whole size, px_reals* o
         out[l] = __builtin_shufflevector(c[l], c[l + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         out[l + 4] = __builtin_shufflevector(c[l], c[l + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
+#elif PEGASUS_LANES == 16
+    // Likewise; a register holds the rows l and l + 4.
+    px_reals r[8], a[8], c[8];
+    _Pragma("unroll") for (int l = 0; l < 8; l++) {
+        const int k = l + (l & 4);
+        const px_row one = *(const px_row*)(table + place.at[k]), other = *(const px_row*)(table + place.at[k + 4]);
+        r[l] = __builtin_shufflevector(one, other, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
+    _Pragma("unroll") for (int l = 0; l < 8; l += 2) {
+        a[l] = __builtin_shufflevector(
+            r[l], r[l + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+        a[l + 1] = __builtin_shufflevector(
+            r[l], r[l + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    }
+    _Pragma("unroll") for (int l = 0; l < 8; l += 4) for (int odd = 0; odd < 2; odd++) {
+        c[l + 2 * odd] = __builtin_shufflevector(
+            a[l + odd], a[l + 2 + odd], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+        c[l + 2 * odd + 1] = __builtin_shufflevector(
+            a[l + odd], a[l + 2 + odd], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    }
+    _Pragma("unroll") for (int l = 0; l < 4; l++) {
+        out[l] = __builtin_shufflevector(
+            c[l], c[l + 4], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+        out[l + 4] = __builtin_shufflevector(
+            c[l], c[l + 4], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    }
 #else
     _Pragma("unroll") for (int q = 0; q < 8; q++)
-        _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) out[q][l] = table[place[l] + q];
+        _Pragma("unroll") for (int l = 0; l < PEGASUS_LANES; l++) out[q][l] = table[place.at[l] + q];
 #endif
 };
 auto px_real_load = [](const px_real* rows, long long width, int k) px_inline {

@@ -14,12 +14,13 @@ from pegasus.base.compiler import announce_compilation, compiled_once, optimizat
 from pegasus.base.errors import ConfigError
 from pegasus.base.packed_launch import packed_launch
 from pegasus.base.row_threads import portions, run_together
+from pegasus.base.system import has_wide_registers
 from pegasus.base.tracing.codes import Code, code_of, kept_code
 from pegasus.base.tracing.symbols import INTEGER, WORD, TraceError
 from pegasus.base.tracing.traces import FEWEST_ABREAST, TABLE_PADDING, Column, Trace, structure, trace
 
 LANES = 8
-"""Rows side by side: a register of AVX-512 in double precision, two of AVX2."""
+"""Rows side by side: a register of AVX-512 in double precision, of AVX2 in single precision."""
 _TYPES: dict[Any, Any] = {
     wp.float32: np.float32, wp.float64: np.float64, wp.int32: np.int32, wp.uint64: np.uint64
 }  # fmt: skip
@@ -34,7 +35,8 @@ class Program:
         trace: The trace, or its code, which stands for `real`, `lanes` and `planar`.
         real: `numpy.float64`, in which Python, one row and several rows side by side have the same bits, or
             `numpy.float32`.
-        lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16; on a GPU each thread runs one row.
+        lanes: Number of rows side by side on the CPU: 1, 2, 4, 8 or 16, by default what fits the registers;
+            on a GPU each thread runs one row.
         device: `cpu`, or a GPU such as `cuda:0`.
         planar: Columns of several numbers have the shape (width, P): all rows of their first number, then
             those of the next. P is the number of rows or more, a multiple of `lanes`, of all columns alike;
@@ -51,13 +53,15 @@ class Program:
         trace: Trace | Code,
         *,
         real: Any = np.float64,
-        lanes: int = LANES,
+        lanes: int | None = None,
         device: str = "cpu",
         planar: bool = False,
     ) -> None:
         start_warp()
         if isinstance(trace, Trace):
-            single, abreast = np.dtype(real) == np.float32, lanes if device == "cpu" else 1
+            single = np.dtype(real) == np.float32
+            widest = 2 * LANES if single and has_wide_registers() else LANES
+            abreast = (lanes or widest) if device == "cpu" else 1
             trace = code_of(trace, single=single, lanes=abreast, planar=planar)
         self.code, self.device = trace, device
         self.real = np.dtype(np.float32 if trace.single else np.float64)

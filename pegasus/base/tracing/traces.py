@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from pegasus.base.arrays import empty_lines
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_types import NOTHING, Known, Mat33, Quat, Reals, Vec3, Word
 from pegasus.base.tracing.functions import Runner
@@ -354,7 +355,9 @@ def uniform_values(argument: Argument) -> dict[str, Any]:
                 places = {key: k * size for k, keys in enumerate(tables.values()) for key in keys[1]}
                 found[f"{name}@"] = np.array([places[id(v)] for v in values], dtype=np.int32)
             flat = [x for numbers, _ in tables.values() for x in numbers]
-            found[name] = np.array([*flat, *[0.0] * TABLE_PADDING], dtype=np.float64)
+            # A row of eight numbers at a place that is a multiple of eight is one line of the cache, not two.
+            found[name] = empty_lines((len(flat) + TABLE_PADDING,), np.float64)
+            found[name][:] = [*flat, *[0.0] * TABLE_PADDING]
         else:
             array = np.array(values, dtype=np.float64)
             found[name] = array[0].reshape(-1) if len(values) == 1 else array
