@@ -40,6 +40,7 @@ def linear_policy(path: Path) -> Path:
         interval=0.02,
         task="hover",
         vehicle="iris",
+        level="rates",
     )
     write_policy(path, [Layer(gains / half[:, None], (hover - low) / half - 1.0, None)], about)
     return path

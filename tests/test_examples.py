@@ -420,6 +420,15 @@ def test_px4_mission(example):
     assert (example("px4_mission").main(count=2) < 4.0).all()
 
 
+@pytest.mark.px4
+@NO_PX4
+@pytest.mark.learn
+@pytest.mark.parametrize(("observes", "distance"), [("truth", 0.05), ("estimate", 2.5)])
+def test_policy_beside_px4(example, observes, distance):
+    """PX4 would leave its offboard mode, or the vehicle its place, or not land at the end."""
+    assert 0.0 < example("policy_beside_px4").main(observes=observes) < distance
+
+
 def test_ros2_fleet(example, monkeypatch, capfd):
     """The ROS 2 process would not discover the vehicles, or would command the wrong ones."""
     pytest.importorskip("cyclonedds")

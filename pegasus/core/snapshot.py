@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.random_numbers import draw_key
+from pegasus.base.saved_records import memory_of
 from pegasus.base.saved_state import SavedState
 from pegasus.base.streams import stream
 from pegasus.core.aircraft import Aircraft
@@ -152,7 +155,11 @@ def _shared(vehicles: VehicleManager) -> dict[str, Any]:
     environment = vehicles.environment
     shared: dict[str, Any] = {"vehicles": vehicles, "visuals": vehicles.visuals, "environment": environment}
     shared |= {f"environment {name}": getattr(environment, name) for name in _ENVIRONMENT}
-    shared |= {f"all {name}": item for name, item in vehicles.shared.items()}
+    # Several arrays may fill one block of memory.
+    shared |= {
+        f"all {name}": memory_of(item) if isinstance(item, np.ndarray) else item
+        for name, item in vehicles.shared.items()
+    }
     for vehicle in vehicles:
         shared |= {f"{name} of {vehicle.name}": getattr(vehicle, name) for name in _VEHICLE}
         shared[f"vehicle {vehicle.name}"] = vehicle

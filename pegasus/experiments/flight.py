@@ -83,6 +83,8 @@ class Flight:
             try:
                 self.expectations = Expectations(self.simulation, failed=self._note)
                 self.expectations.take(self.spec.expect)
+                # By an option, not by the scenario.
+                self.expectations.cut_short = "duration" in (changes or {})
                 self._require_an_end()
             except BaseException:
                 self.simulation.close()
@@ -155,6 +157,8 @@ class Flight:
                 ended_by = error
             undo.pop_all()
             wall_time = time.perf_counter() - began
+            stopped = simulation.playback is Playback.STOPPED or simulation.host_closed
+            self.expectations.cut_short |= stopped or isinstance(ended_by, KeyboardInterrupt)
             self.expectations.stop()
             verdicts = self.expectations.verdicts()
             summary = summarize(

@@ -15,13 +15,13 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.contracts.flight_record import FlightRecord
 from pegasus.core.aircraft import Aircraft
 from pegasus.dynamics import DrivenMotor, IdealMotor
 from pegasus.environment import Environment
 from pegasus.fleet.estimates import Estimate, Identification
 from pegasus.fleet.fitted import Fitted
 from pegasus.fleet.model import Model
-from pegasus.fleet.records import FlightRecord
 from pegasus.fleet.search import TOLD, Search
 
 

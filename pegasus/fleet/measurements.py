@@ -14,7 +14,7 @@ from pegasus.base.frames import (
     quaternion_from_rotation_vector,
     rotation_vector_from_quaternion,
 )
-from pegasus.fleet.records import Measured
+from pegasus.contracts.flight_record import Measured
 
 NOISE = {
     "position": 0.02,

@@ -13,11 +13,11 @@ from pegasus.base.frames import (
     quaternion_from_rotation_vector,
     rotation_vector_from_quaternion,
 )
+from pegasus.contracts.flight_record import FlightRecord, Measured
 from pegasus.core.aircraft import Aircraft
 from pegasus.environment import Environment
 from pegasus.fleet.fitted import Fitted
 from pegasus.fleet.measurements import BIAS, NOISE, Path, biases_of, places_of, residuals
-from pegasus.fleet.records import FlightRecord, Measured
 from pegasus.fleet.shooting import Flown, Shooting, Windows
 from pegasus.model.machine import Element
 

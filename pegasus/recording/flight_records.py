@@ -13,8 +13,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.base.frames import matrix_from_quaternion, rotate
 from pegasus.base.text_files import is_number, text_of
+from pegasus.contracts.flight_record import WIDTHS, FlightRecord, Measured, Quantity
 from pegasus.core.aircraft import Aircraft
-from pegasus.fleet.records import WIDTHS, FlightRecord, Measured, Quantity
 from pegasus.recording.flight_data import read_neurobem
 from pegasus.recording.log import Log, Series
 from pegasus.recording.reader import read_log

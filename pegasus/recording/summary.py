@@ -170,9 +170,7 @@ class Summary:
         for verdict in self.verdicts:
             known = not math.isnan(verdict.worst)
             worst = (f"{verdict.worst:.4g}", f"{verdict.worst_time:.2f}") if known else ("-", "-")
-            _add_row(
-                table, verdict.vehicle, verdict.expected, "passed" if verdict.passed else "failed", *worst
-            )
+            _add_row(table, verdict.vehicle, verdict.expected, verdict.word, *worst)
         return table
 
     def _failure_table(self) -> "Table":

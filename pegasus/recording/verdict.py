@@ -14,8 +14,11 @@ class Verdict:
     expected: str
     """What is expected, such as `always tracking_error < 0.3`, or the name of the expectation."""
     passed: bool
+    """Whether it came true; true of what was not judged."""
+    judged: bool = True
+    """False of what the flight was cut short for."""
     reason: str = ""
-    """Why it failed."""
+    """Why it failed, or was not judged."""
     time: float = math.nan
     """Time of the first failure, or of the first success of what must come true once [s]; NaN without one."""
     value: float = math.nan
@@ -27,11 +30,16 @@ class Verdict:
     copies: Sequence[int] = ()
     """Copies that failed, of several."""
 
+    @property
+    def word(self) -> str:
+        """`passed`, `failed` or `not judged`."""
+        return ("passed" if self.judged else "not judged") if self.passed else "failed"
+
     def line(self) -> str:
         """Return the verdict in one line."""
         name = f"{self.vehicle}: " if self.vehicle else ""
         if self.passed:
-            return f"{name}{self.expected}: passed"
+            return f"{name}{self.expected}: {'passed' if self.judged else self.reason}"
         copies = f", copies {_listed(self.copies)}" if self.copies else ""
         return f"{name}{self.expected}: {self.reason}{copies}"
 

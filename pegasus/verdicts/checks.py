@@ -93,6 +93,11 @@ class Check(ABC):
             copies=tuple(np.flatnonzero(missed).tolist()) if self._vehicle.count > 1 and not passed else (),
         )
 
+    @property
+    def pending(self) -> bool:
+        """Whether it may still come true, if the flight goes on."""
+        return not self._known.any()
+
     @abstractmethod
     def _take(self, seen: Seen, time: float) -> None:
         """Take what a look within the window found."""
@@ -177,6 +182,11 @@ class Eventually(Check):
         self._mark(seen.known & seen.holds & ~self._marked, seen, time)
         self._note_extreme(seen, -seen.wrong, time)
 
+    @property
+    def pending(self) -> bool:
+        """Whether it may still come true, if the flight goes on."""
+        return self._end < self._window[1] - _SLACK
+
     def _failed(self) -> BoolArray:
         over: BoolArray = ~self._marked & (self._end >= self._window[1] - _SLACK)
         return over
@@ -194,6 +204,11 @@ class Eventually(Check):
 
 class AtEnd(Check):
     """Check of a condition that must hold at the end."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether it may still come true, if the flight goes on."""
+        return True
 
     def _take(self, seen: Seen, time: float) -> None:
         self._known = seen.known.copy()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -48,9 +48,11 @@ class Expectations:
 
     def __init__(self, simulation: Simulation, *, failed: Callable[[float, str], None] | None = None) -> None:
         self._simulation, self._failed = simulation, failed
+        self.cut_short = False
+        """Whether the flight ends earlier than planned: what may still come true is not judged then."""
         self._checks: list[Check] = []
         self._told: set[Check] = set()
-        self._outcomes, self._each_step = OutcomeAudit(), False
+        self._outcomes, self._each_step, self._begun = OutcomeAudit(), False, False
 
     def always(self, test: Test, **options: Any) -> None:
         """Expect a condition at all times.
@@ -130,7 +132,7 @@ class Expectations:
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict of each expectation, and vehicle, on the flight so far."""
-        return [check.verdict() for check in self._checks]
+        return [self._verdict(check) for check in self._checks]
 
     def require(self) -> None:
         """Raise an AssertionError with a line for each expectation that failed."""
@@ -141,6 +143,7 @@ class Expectations:
 
     def start(self, simulation: Simulation) -> None:
         """Begin anew."""
+        self._begun = True
         self._outcomes.start(simulation)
         self._told.clear()
         rate = simulation.rate if self._each_step else recorded_rate(None, simulation.rate)
@@ -155,7 +158,9 @@ class Expectations:
             self._look(simulation.time)
 
     def stop(self) -> None:
-        """Look at the end of the flight."""
+        """Look at the end of the flight, if it has begun."""
+        if not self._begun:
+            return
         self._look(self._simulation.time)
         for check in self._checks:
             self._tell(check, self._simulation.time)
@@ -169,9 +174,16 @@ class Expectations:
                 self._tell(check, time)
         self._checks = checks
 
+    def _verdict(self, check: Check) -> Verdict:
+        verdict = check.verdict()
+        if verdict.passed or not (self.cut_short and check.pending):
+            return verdict
+        reason = f"not judged: the flight was cut short at {self._simulation.time:.2f} s"
+        return replace(verdict, passed=True, judged=False, reason=reason, copies=())
+
     def _tell(self, check: Check, time: float) -> None:
         """Tell of an expectation once that it has failed."""
-        verdict = check.verdict()
+        verdict = self._verdict(check)
         if not verdict.passed and self._failed is not None and check not in self._told:
             self._told.add(check)
             self._failed(time, verdict.line())

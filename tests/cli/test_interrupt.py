@@ -80,7 +80,7 @@ def event_count(background):
 def test_any_instant(tmp_path, event_count, part):
     """Ctrl-C during start-up would end in a traceback, or leave files behind."""
     ended = interrupted(tmp_path, part * event_count // PARTS, *RUN)
-    assert (ended.returncode, ended.stderr.splitlines()[1:]) == (130, [])
+    assert (ended.returncode, ended.stderr.splitlines()[1:]) == (130, []), ended.stderr
     assert ended.stderr in ("", "pegasus: interrupted\n")
     assert list((tmp_path / "temporary").iterdir()) == []
     # A run that has begun leaves its flight so far and nothing else.

@@ -66,7 +66,8 @@ def test_inertia_of_six_numbers():
         ),
         (
             {"usd": "m.usd", "rotors": [{"prim": "r0", "spin": "ccw"}]},
-            "rotors.0.spin: unknown field; allowed here: axis, direction, joint, position, prim, propulsion",
+            "rotors.0.spin: unknown field; allowed here: axis, direction, joint, pitch_joint, position, "
+            "prim, propulsion",
         ),
         ({"rotors": []}, "rotors = []: must hold at least one rotor"),
         ({"rotors": {"count": 1, "radius": 0.3}}, "rotors.count = 1: must be at least 2"),

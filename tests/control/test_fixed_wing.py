@@ -291,7 +291,7 @@ def test_a_copy_of_a_batch_flies_as_one_alone():
                     },
                     "estimate": plane.feedback.position[0].copy(),
                     "wind": pilot.air["state.wind"][0].copy(),
-                    "charge": np.array(plane.battery.state_of_charge[0]),
+                    "charge": np.array(plane.battery.charge[0]),
                 }
             )
     for name, alone in seen[0].items():

@@ -253,3 +253,11 @@ def test_a_flight_that_tracks_well():
             expect.eventually("nis.gps > 0")
             sim.run(12.0)
         assert np.isfinite([verdict.worst for verdict in expect.verdicts()[:2]]).all()
+
+
+def test_a_run_that_does_not_begin(falling):
+    """The end of a run that never began would be looked at, and hide why it did not begin."""
+    expect = Expectations(falling)
+    expect.always("height > 1")
+    expect.stop()
+    assert expect.verdicts()[0].reason.startswith("was never looked at")

@@ -77,6 +77,24 @@ def test_what_passes_ends_with_0(pegasus, tmp_path):
     assert out.count("passed") == 2
 
 
+def test_a_flight_that_is_cut_short(pegasus, tmp_path):
+    """A short look at a scenario would fail it, or hide what has failed already."""
+    late = [{"eventually": "height > 0.9"}, {"at_end": "landed"}, {"always": "height < 2", "after": 5}]
+    scenario(tmp_path, late)
+    code, out, err = pegasus("run", "hop.yaml", "--duration", "1", "--no-record")
+    assert (code, err) == (0, "")
+    assert out.count("not judged") == 3
+    scenario(tmp_path, [*late, "height < 0.05", {"eventually": "height > 9", "before": 0.5}])
+    code, out, err = pegasus("run", "hop.yaml", "--duration", "1", "--no-record")
+    assert code == 1
+    assert err.count("expectation failed") == 2
+    # A duration of the scenario's own is no cut.
+    scenario(tmp_path, late, duration=1.0)
+    code, _, err = pegasus("run", "hop.yaml", "--no-record")
+    assert code == 1
+    assert err.count("expectation failed") == 3
+
+
 @pytest.mark.parametrize(
     ("expect", "says"),
     [

@@ -8,8 +8,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import swap_attitude_convention, swap_enu_ned, swap_flu_frd
+from pegasus.contracts.flight_record import FlightRecord, Measured
 from pegasus.core.aircraft import Aircraft
-from pegasus.fleet.records import FlightRecord, Measured
 
 _SLOWEST = 0.05
 """Longest time between logged commands that tells how motors were commanded [s]."""
