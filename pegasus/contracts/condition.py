@@ -20,12 +20,13 @@ _COMPARISON = re.compile(
     rf"(?:\s*(?P<sign><=|>=|<|>)\s*(?P<number>{_NUMBER}))?\s*"
 )
 _AND = re.compile(r"\band\b")
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
+"""Comparisons by their signs."""
 
 
 def _speed(vehicle: EquippedVehicle) -> Array:
@@ -79,7 +80,7 @@ class Comparison:
         """
         held: BoolArray = np.ones(len(value), dtype=bool) if self.bounds else value.astype(bool)
         for sign, number in self.bounds:
-            held = held & _OPERATORS[sign](value, number)
+            held = held & OPERATORS[sign](value, number)
         return ~held if self.negated else held
 
 

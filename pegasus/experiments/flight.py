@@ -81,7 +81,8 @@ class Flight:
         try:
             self.simulation = scenario_simulation(self.spec, file, ros2=ros2)
             try:
-                self.expectations = Expectations(self.simulation, failed=self._note)
+                self._outcomes = OutcomeAudit()
+                self.expectations = Expectations(self.simulation, failed=self._note, outcomes=self._outcomes)
                 self.expectations.take(self.spec.expect)
                 # By an option, not by the scenario.
                 self.expectations.cut_short = "duration" in (changes or {})
@@ -116,7 +117,7 @@ class Flight:
             AutopilotError: If an autopilot does not start; its log and a summary are written nevertheless.
         """
         simulation, recorded = self.simulation, self.spec.record
-        tracking, energy, outcomes = TrackingAudit(), EnergyAudit(), OutcomeAudit()
+        tracking, energy, outcomes = TrackingAudit(), EnergyAudit(), self._outcomes
         ended_by: BaseException | None = None
         remote = (
             RemoteControl(simulation, **ros2_graph(self.spec)) if self._ros2 else contextlib.nullcontext()
@@ -124,9 +125,7 @@ class Flight:
         with contextlib.ExitStack() as undo, simulation, remote:
             simulation.add_observer(tracking)
             simulation.add_observer(energy)
-            simulation.add_observer(outcomes)
-            if self.spec.expect:
-                simulation.add_observer(self.expectations)
+            self.judge()
             folder = _new_folder(out, self.spec.name, undo) if record else None
             if folder is not None:
                 for vehicle in simulation.vehicles:
@@ -182,6 +181,12 @@ class Flight:
                 ended_by.add_note(f"{left} is in {folder}")
             raise ended_by
         return Run(folder, summary, interrupted=ended_by is not None)
+
+    def judge(self) -> None:
+        """Observe outcomes, and what is expected."""
+        self.simulation.add_observer(self._outcomes)
+        if self.spec.expect:
+            self.simulation.add_observer(self.expectations)
 
     def _note(self, time: float, line: str) -> None:
         """Write to the log that an expectation has failed, and keep the state at the first failure."""

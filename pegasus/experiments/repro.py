@@ -41,7 +41,7 @@ def repeat(bundle: Bundle, *, progress: Callable[[float], None] | None = None) -
         simulation, failure = flight.simulation, bundle.failure
         with simulation:
             watch = _Watch(failure.step)
-            simulation.add_observer(flight.expectations)
+            flight.judge()
             simulation.add_observer(watch)
             for now in simulation.stepping((failure.step + 1) / simulation.rate):
                 if progress is not None and simulation.step_count % 100 == 0:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,23 @@ class Seen(NamedTuple):
     """Sign of the direction in which that leaves its bound."""
 
 
-Look = Callable[[], Seen]
+class Number(NamedTuple):
+    """The quantity of a single vehicle, if the condition bounds just that."""
+
+    read: Callable[[], float]
+    """Returns its value."""
+    holds: Callable[[float], bool]
+    """Whether the condition holds for a value."""
+    wrong: float
+    """Sign of the direction in which it leaves its bound."""
+
+
+class Look(NamedTuple):
+    """Ways to look at a condition."""
+
+    see: Callable[[], Seen]
+    number: Number | None = None
+    """The quicker one, of a single vehicle."""
 
 
 class Check(ABC):
@@ -41,6 +57,9 @@ class Check(ABC):
         window: Earliest and latest time [s].
         share: Share of the copies that must fulfil it.
     """
+
+    in_flight: ClassVar[bool] = True
+    """Whether the condition is looked at before the end of the flight."""
 
     def __init__(
         self, vehicle: Aircraft, expected: str, look: Look, window: tuple[float, float], share: float
@@ -66,8 +85,12 @@ class Check(ABC):
         self._end = time
         if not self._window[0] - _SLACK <= time <= self._window[1] + _SLACK:
             return False
+        if self._is_settled() or (
+            self._condition.number is not None and self._is_right(self._condition.number, time)
+        ):
+            return False
         failed = self._failed().any()
-        self._take(self._condition(), time)
+        self._take(self._condition.see(), time)
         return bool(self._failed().any() and not failed)
 
     def verdict(self) -> Verdict:
@@ -97,6 +120,14 @@ class Check(ABC):
     def pending(self) -> bool:
         """Whether it may still come true, if the flight goes on."""
         return not self._known.any()
+
+    def _is_settled(self) -> bool:
+        """Return whether no look can change the verdict."""
+        return False
+
+    def _is_right(self, number: Number, time: float) -> bool:
+        """Note a value of a single vehicle, and return whether that is all that there is to note."""
+        return False
 
     @abstractmethod
     def _take(self, seen: Seen, time: float) -> None:
@@ -149,6 +180,18 @@ class Check(ABC):
 class Always(Check):
     """Check of a condition that must hold at all times."""
 
+    _wanted: ClassVar[bool] = True
+
+    def _is_right(self, number: Number, time: float) -> bool:
+        value = number.read()
+        if value != value or number.holds(value) is not self._wanted:
+            return False
+        self._known[0] = True
+        self._sign = number.wrong if self._wanted else -number.wrong
+        if not self._sign * value <= self._sign * self._worst[0]:
+            self._worst[0], self._worst_time[0] = value, time
+        return True
+
     def _take(self, seen: Seen, time: float) -> None:
         self._known |= seen.known
         self._mark(seen.known & ~seen.holds & ~self._marked, seen, time)
@@ -170,12 +213,17 @@ class Always(Check):
 class Never(Always):
     """Check of a condition that must never hold."""
 
+    _wanted: ClassVar[bool] = False
+
     def _take(self, seen: Seen, time: float) -> None:
         super()._take(seen._replace(holds=~seen.holds, wrong=-seen.wrong), time)
 
 
 class Eventually(Check):
     """Check of a condition that must hold once."""
+
+    def _is_settled(self) -> bool:
+        return bool(self._marked.all())
 
     def _take(self, seen: Seen, time: float) -> None:
         self._known |= seen.known
@@ -204,6 +252,8 @@ class Eventually(Check):
 
 class AtEnd(Check):
     """Check of a condition that must hold at the end."""
+
+    in_flight: ClassVar[bool] = False
 
     @property
     def pending(self) -> bool:

@@ -12,13 +12,13 @@ from pegasus.base.arrays import BoolArray
 from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.config.scenario import ExpectationSpec
-from pegasus.contracts.condition import Condition, Region
+from pegasus.contracts.condition import OPERATORS, Condition, Region
 from pegasus.contracts.observer import recorded_rate
 from pegasus.core.aircraft import Aircraft
 from pegasus.core.simulation import Simulation
 from pegasus.recording import OutcomeAudit
 from pegasus.recording.verdict import Verdict
-from pegasus.verdicts.checks import CHECKS, Check, Look, Seen
+from pegasus.verdicts.checks import CHECKS, Check, Look, Number, Seen
 from pegasus.verdicts.quantities import reader_of
 
 Test = str | Region | Callable[[Aircraft], Any]
@@ -44,15 +44,24 @@ class Expectations:
     Args:
         simulation: The simulation.
         failed: Function that is called with the time [s] and a line when an expectation fails in flight.
+        outcomes: Audit of outcomes that observes the simulation before this observer does; one of its own if
+            None.
     """
 
-    def __init__(self, simulation: Simulation, *, failed: Callable[[float, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        failed: Callable[[float, str], None] | None = None,
+        outcomes: OutcomeAudit | None = None,
+    ) -> None:
         self._simulation, self._failed = simulation, failed
         self.cut_short = False
         """Whether the flight ends earlier than planned: what may still come true is not judged then."""
         self._checks: list[Check] = []
         self._told: set[Check] = set()
-        self._outcomes, self._each_step, self._begun = OutcomeAudit(), False, False
+        self._outcomes, self._own_audit = outcomes or OutcomeAudit(), outcomes is None
+        self._each_step = self._begun = False
 
     def always(self, test: Test, **options: Any) -> None:
         """Expect a condition at all times.
@@ -144,7 +153,8 @@ class Expectations:
     def start(self, simulation: Simulation) -> None:
         """Begin anew."""
         self._begun = True
-        self._outcomes.start(simulation)
+        if self._own_audit:
+            self._outcomes.start(simulation)
         self._told.clear()
         rate = simulation.rate if self._each_step else recorded_rate(None, simulation.rate)
         self._interval = max(1, round(simulation.rate / rate))
@@ -153,24 +163,26 @@ class Expectations:
 
     def record(self, simulation: Simulation) -> None:
         """Look at the conditions of this step."""
-        self._outcomes.record(simulation)
+        if self._own_audit:
+            self._outcomes.record(simulation)
         if simulation.step_count % self._interval == 0:
-            self._look(simulation.time)
+            self._look(simulation.time, ended=False)
 
     def stop(self) -> None:
         """Look at the end of the flight, if it has begun."""
         if not self._begun:
             return
-        self._look(self._simulation.time)
+        self._look(self._simulation.time, ended=True)
         for check in self._checks:
             self._tell(check, self._simulation.time)
-        self._outcomes.stop()
+        if self._own_audit:
+            self._outcomes.stop()
 
-    def _look(self, time: float) -> None:
+    def _look(self, time: float, *, ended: bool) -> None:
         # A condition that cannot be looked at is told once, not at the end again.
         checks, self._checks = self._checks, []
         for check in checks:
-            if check.look(time):
+            if (ended or check.in_flight) and check.look(time):
                 self._tell(check, time)
         self._checks = checks
 
@@ -206,9 +218,9 @@ def _look(vehicle: Aircraft, test: Test, condition: Condition | None, outcomes: 
     everywhere = np.ones(vehicle.count, dtype=bool)
     if condition is None:
         if isinstance(test, Region):
-            return lambda: Seen(test.contains(vehicle.state.position), everywhere)
+            return Look(lambda: Seen(test.contains(vehicle.state.position), everywhere))
         assert callable(test)
-        return lambda: Seen(_truths(test(vehicle), vehicle), everywhere)
+        return Look(lambda: Seen(_truths(test(vehicle), vehicle), everywhere))
     given: Condition = condition
     readers = [
         reader_of(vehicle, part.quantity.removeprefix(f"{vehicle.name}."), outcomes)
@@ -218,12 +230,17 @@ def _look(vehicle: Aircraft, test: Test, condition: Condition | None, outcomes: 
     single = len(readers) == 1 and len(bounds) == 1
     wrong = 0.0 if not single else 1.0 if bounds[0][0].startswith("<") else -1.0
 
-    def look() -> Seen:
+    def see() -> Seen:
         values = [read() for read in readers]
         known = ~np.logical_or.reduce([np.isnan(value) for value in values])
         return Seen(given.holds(values), known, values[0] if single else None, wrong)
 
-    return look
+    number = None
+    if single and vehicle.count == 1:
+        (sign, bound), read = bounds[0], readers[0]
+        compare = OPERATORS[sign]
+        number = Number(lambda: float(read()[0]), lambda value: bool(compare(value, bound)), wrong)
+    return Look(see, number)
 
 
 def _truths(values: Any, vehicle: Aircraft) -> BoolArray:

@@ -261,3 +261,30 @@ def test_a_run_that_does_not_begin(falling):
     expect.always("height > 1")
     expect.stop()
     assert expect.verdicts()[0].reason.startswith("was never looked at")
+
+
+def test_a_single_vehicle_is_judged_as_one_of_several(falling):
+    """The quicker look at a single vehicle would find another value, time or verdict."""
+    expected = [
+        ("always", "height > 3.0", {}),
+        ("always", "height > 4.5", {}),
+        ("never", "height < 4.0", {"after": 0.1}),
+        ("never", "speed > 2.0", {}),
+        ("always", "tracking_error < 1.0", {}),
+        ("eventually", "speed > 3.0", {}),
+    ]
+    _, several = judged(
+        falling, *((kind, test, {**options, "share": 0.3}) for kind, test, options in expected)
+    )
+    with Simulation("flat", seed=1, rate=500.0) as sim:
+        sim.add(Multirotor("iris", position=(0.0, 0.0, DROP), name="stone"))
+        _, single = judged(sim, *expected)
+    names = ("passed", "time", "value", "worst", "worst_time")
+    # The first copy falls from the same height, is the lowest, and fails first.
+    for one, among, (_, test, _) in zip(single, several, expected, strict=True):
+        if "height" in test:
+            np.testing.assert_equal(
+                [getattr(one, n) for n in names[1:]], [getattr(among, n) for n in names[1:]]
+            )
+    assert [one.passed for one in single] == [True, False, False, False, False, True]
+    assert single[4].reason == "was never looked at: its quantity was not known"
