@@ -11,9 +11,7 @@ import typer
 
 from pegasus.base.errors import ConfigError
 from pegasus.cli.settings import naming_options
-from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
-
-_EXIT_INTERRUPTED = 130
+from pegasus.cli.terminal import console, import_from_beside, resumable, showing_preparation, showing_progress
 
 
 def _task_names() -> list[str]:
@@ -62,12 +60,8 @@ def _campaign(task: str, folder: Path, **options: Any) -> None:
     from pegasus.learn.campaign import REPORT, train_campaign
 
     import_from_beside(task)
-    with showing_progress(f"training {task}", "trainings") as progress:
-        try:
-            rows = train_campaign(task, folder, progress=progress, **options)
-        except KeyboardInterrupt:
-            print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
-            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    with showing_progress(f"training {task}", "trainings") as progress, resumable(folder):
+        rows = train_campaign(task, folder, progress=progress, **options)
     for failure in dict.fromkeys(row["failure"] for row in rows if row["failure"]):
         print(f"pegasus: {failure}", file=sys.stderr)
     if found := means(rows, options["settings"]):
@@ -146,12 +140,12 @@ def train(
         )
         return True
 
-    try:
-        last = training.run(report, steps=steps, success=success)
-    except KeyboardInterrupt:
-        training.save()
-        print(f"pegasus: interrupted; continue with --resume --out {folder}", file=sys.stderr)
-        raise typer.Exit(_EXIT_INTERRUPTED) from None
+    with resumable(folder):
+        try:
+            last = training.run(report, steps=steps, success=success)
+        except KeyboardInterrupt:
+            training.save()
+            raise
     draw_curves(folder / "curves.png", {task: folder}, made.measured)
     share = f"{100 * last.success:.1f} % of {made.learning.starts} starts succeed"
     print(f"{folder / POLICY}: {share}, median {name} {last.measure:.3f} {unit}")

@@ -22,7 +22,14 @@ from pegasus.cli.identification import identify
 from pegasus.cli.learn import evaluate, export, train
 from pegasus.cli.make import dataset, make
 from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
-from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
+from pegasus.cli.terminal import (
+    EXIT_INTERRUPTED,
+    console,
+    import_from_beside,
+    resumable,
+    showing_preparation,
+    showing_progress,
+)
 from pegasus.cli.verdicts import fly_tests, repro
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
@@ -55,7 +62,6 @@ _EXIT_EXPECTATION = 1
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3
 _EXIT_CRASH = 4
-_EXIT_INTERRUPTED = 128 + signal.SIGINT
 _EXIT_TERMINATED = 128 + signal.SIGTERM
 _LOG = logging.getLogger("pegasus")
 
@@ -153,7 +159,7 @@ def run(
         print(f"pegasus: expectation failed: {verdict.line()}", file=sys.stderr)
     if result.interrupted:
         print("pegasus: interrupted", file=sys.stderr)
-        raise typer.Exit(_EXIT_INTERRUPTED)
+        raise typer.Exit(EXIT_INTERRUPTED)
     if result.summary.failures:
         raise typer.Exit(_EXIT_AUTOPILOT)
     if missed:
@@ -193,21 +199,17 @@ def sweep(
     table = Path(f"{Path(scenario).stem}_sweep.csv") if out is None else out
     values = parse_settings(settings)
     began = time.perf_counter()
-    with naming_options(), showing_progress(table.name, "flights") as progress:
-        try:
-            rows = flown(
-                scenario,
-                seeds=seeds,
-                settings=values,
-                jobs=jobs,
-                out=table,
-                resume=resume,
-                ray=ray,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            print(f"pegasus: interrupted; continue with --resume --out {table}", file=sys.stderr)
-            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    with naming_options(), showing_progress(table.name, "flights") as progress, resumable(table):
+        rows = flown(
+            scenario,
+            seeds=seeds,
+            settings=values,
+            jobs=jobs,
+            out=table,
+            resume=resume,
+            ray=ray,
+            progress=progress,
+        )
     failed = [row for row in rows if row.get("failure")]
     stepped = sum(row.get("step_time", 0.0) for row in rows)
     print(
@@ -332,7 +334,7 @@ def main() -> None:
         print("pegasus:", package_error(error), file=sys.stderr)
         sys.exit(_EXIT_INPUT)
     except SystemExit as end:
-        if terminated and end.code == _EXIT_INTERRUPTED:
+        if terminated and end.code == EXIT_INTERRUPTED:
             sys.exit(_EXIT_TERMINATED)
         raise
     finally:

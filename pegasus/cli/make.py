@@ -12,14 +12,12 @@ import yaml
 
 from pegasus.base.errors import ConfigError
 from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
-from pegasus.cli.terminal import import_from_beside, showing_progress
+from pegasus.cli.terminal import import_from_beside, resumable, showing_progress
 
 make = typer.Typer(help="Create files: vehicles, worlds, thumbnails.", no_args_is_help=True)
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T", int, float, str)
-
-_EXIT_INTERRUPTED = 130
 
 
 @make.command()
@@ -291,22 +289,18 @@ def dataset(
     from pegasus.dataset.generation import make_dataset
 
     import_from_beside(scenario)
-    with naming_options(), showing_progress(out.name, "frames") as progress:
-        try:
-            made = make_dataset(
-                scenario,
-                out,
-                frames=frames,
-                writer=writer,
-                photo=photo,
-                workers=workers,
-                ray=ray,
-                seed=seed,
-                resume=resume,
-                changes=parse_settings(settings),
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            print(f"pegasus: interrupted; continue with --resume --out {out}", file=sys.stderr)
-            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    with naming_options(), showing_progress(out.name, "frames") as progress, resumable(out):
+        made = make_dataset(
+            scenario,
+            out,
+            frames=frames,
+            writer=writer,
+            photo=photo,
+            workers=workers,
+            ray=ray,
+            seed=seed,
+            resume=resume,
+            changes=parse_settings(settings),
+            progress=progress,
+        )
     print(f"{made.folder}: {made.frame_count} frames, {made.made} of them new")

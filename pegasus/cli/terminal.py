@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -18,6 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+EXIT_INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 _WIDE = 10_000
 _MAKER = "pegasus.scene.generator"
 """Logger that reports the generation of a world, which may take minutes."""
@@ -88,6 +91,20 @@ def showing_progress(text: str, unit: str) -> Iterator[Callable[[int, int], None
                 print(f"pegasus: {done} of {total} {unit}", file=sys.stderr)
 
         yield show
+
+
+@contextmanager
+def resumable(out: object) -> Iterator[None]:
+    """End the command at Ctrl-C with its code, and say how to continue.
+
+    Args:
+        out: Value of `--out` with which it continues.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"pegasus: interrupted; continue with --resume --out {out}", file=sys.stderr)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def import_from_beside(name: str) -> None:

@@ -9,11 +9,10 @@ import typer
 
 from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.settings import naming_options
-from pegasus.cli.terminal import import_from_beside, showing_preparation, showing_progress
+from pegasus.cli.terminal import import_from_beside, resumable, showing_preparation, showing_progress
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser
 
 _EXIT_FAILED = 1
-_EXIT_INTERRUPTED = 130
 
 
 def fly_tests(
@@ -47,22 +46,18 @@ def fly_tests(
 
     for scenario in scenarios:
         import_from_beside(scenario)
-    with naming_options(), showing_progress(str(out), "scenarios") as progress:
-        try:
-            rows = fly_suite(
-                scenarios,
-                out=out,
-                jobs=jobs,
-                ray=ray,
-                resume=resume,
-                baseline=baseline,
-                update=update,
-                tolerance=tolerance,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            print(f"pegasus: interrupted; continue with --resume --out {out}", file=sys.stderr)
-            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    with naming_options(), showing_progress(str(out), "scenarios") as progress, resumable(out):
+        rows = fly_suite(
+            scenarios,
+            out=out,
+            jobs=jobs,
+            ray=ray,
+            resume=resume,
+            baseline=baseline,
+            update=update,
+            tolerance=tolerance,
+            progress=progress,
+        )
         write_junit(junit or out / "junit.xml", rows)
         write_page(out / "report.html", rows)
     for row in rows:

@@ -41,7 +41,7 @@ class DroneModel:
     content: Mapping[str, Any]
     """Fields of a vehicle's file."""
     notes: Sequence[str]
-    """One line on each field of the file that has no effect."""
+    """A message for each field of the file that has no effect."""
 
 
 def is_drone_model(model: object) -> bool:

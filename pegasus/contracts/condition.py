@@ -70,7 +70,7 @@ class Comparison:
     bounds: tuple[tuple[str, float], ...] = ()
     """Signs <, <=, > or >= with their numbers; none of a truth value."""
     negated: bool = False
-    """Whether a truth value must be false."""
+    """True for `not`: the truth value must be false."""
 
     def holds(self, value: Array) -> BoolArray:
         """Return where it holds, shape (N,).

@@ -1,7 +1,6 @@
 """Bundles that repeat a failed flight: its scenario, versions and verdicts, and the state at the failure."""
 
 import json
-import math
 import platform
 import zipfile
 from collections.abc import Sequence
@@ -78,7 +77,7 @@ def write_bundle(
         scenario=yaml_text(spec.model_dump(mode="json")),
         file=str(file),
         failure=failure,
-        verdicts=[_plain(asdict(verdict)) for verdict in verdicts],
+        verdicts=[verdict.to_json() for verdict in verdicts],
         versions=versions(),
     )
     content = asdict(bundle)
@@ -123,11 +122,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON has them: None for NaN."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in fields.items()
-    }

@@ -5,7 +5,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -166,21 +165,13 @@ def _fly(files: Mapping[str, str], place: Path, job: Job) -> Done:
     row |= {
         "passed": not problems,
         "problems": problems,
-        "verdicts": [_plain(asdict(verdict)) for verdict in summary.verdicts],
+        "verdicts": [verdict.to_json() for verdict in summary.verdicts],
         "figures": figures,
         "simulated_time": summary.simulated_time,
         "wall_time": summary.wall_time,
         "folder": str(run.folder),
     }
     return Done(job, row, warnings)
-
-
-def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON has them: None for NaN."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in fields.items()
-    }
 
 
 def _baseline_file(scenarios: Sequence[str | Path], baseline: str | Path | None) -> Path | None:

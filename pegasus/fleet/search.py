@@ -297,9 +297,9 @@ class Search:
         """
         own = len(self.prior)
         kept = np.flatnonzero(self.kept)
-        grown = 1.0 + damping
+        scale = 1.0 + damping
         inner = self.matrix[kept][:, :own, :own].copy()
-        inner[:, np.arange(own), np.arange(own)] *= grown
+        inner[:, np.arange(own), np.arange(own)] *= scale
         mixed, outer = self.matrix[kept][:, :own, own:], self.matrix[kept][:, own:, own:]
         solved = np.linalg.solve(inner, np.concatenate([mixed, self.vector[kept][:, :own, None]], axis=2))
         matrix = (outer - mixed.transpose(0, 2, 1) @ solved[:, :, :-1]).sum(axis=0)

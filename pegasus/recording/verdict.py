@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Verdict:
     def word(self) -> str:
         """`passed`, `failed` or `not judged`."""
         return ("passed" if self.judged else "not judged") if self.passed else "failed"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON has them: None in place of NaN."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}
 
     def line(self) -> str:
         """Return the verdict in one line."""

@@ -20,15 +20,8 @@ Values = npt.NDArray[Any]
 Reader = Callable[[], Values]
 """Returns the present values of a quantity, shape (N,); NaN where it is not known."""
 
-OUTCOME = {
-    "crashed": "crashed",
-    "landed": "landed",
-    "touched": "touched",
-    "flown": "flown",
-    "impact_speed": "impact_speed",
-    "deviation": "deviation",
-}
-"""Quantities by the fields of `pegasus.recording.Outcome` that they are."""
+OUTCOME = ("crashed", "landed", "touched", "flown", "impact_speed", "deviation")
+"""Quantities that are fields of `pegasus.recording.Outcome`."""
 _PART = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)")
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 _ROOTS: dict[str, Any] = {"state": VehicleState, "reference": Reference, "estimate": Estimate}
@@ -92,7 +85,7 @@ def reader_of(vehicle: Aircraft, name: str, outcomes: OutcomeAudit) -> Reader:
     if name in _FLIGHT:
         return lambda: _FLIGHT[name](vehicle)
     if name in OUTCOME:
-        return lambda: getattr(outcomes.outcomes()[vehicle.name], OUTCOME[name])
+        return lambda: getattr(outcomes.outcomes()[vehicle.name], name)
     if name == "armed":
         return _armed(vehicle)
     root, _, path = name.partition(".")
